@@ -2,12 +2,18 @@
 // Glibc module sees differs from the one seen here, which breaks clean builds.
 #include <features.h>
 
+// The C library's declarations are Swift's Glibc module's: without this line, which of the two modules owns those that
+// libevent's headers bring along (sockaddr, timeval, SOCK_STREAM) depends on the order in which files are compiled, and a
+// clean release build does not find them.
+#pragma clang module import SwiftGlibc
+
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /// Which thread this is. glibc declares pthread_self() const, so the optimiser may carry its value across an await;
@@ -15,4 +21,17 @@
 static inline uintptr_t ss_thread_identity(void) {
   pthread_t (*volatile ask)(void) = pthread_self;
   return (uintptr_t)ask();
+}
+
+/// accept4(2), which <sys/socket.h> declares under _GNU_SOURCE only. The flags are set in the same call, so that no
+/// program started by another thread inherits the socket.
+int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+static inline int ss_accept(int fd, void *address, socklen_t *length) {
+  return accept4(fd, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// pthread_setname_np for the calling thread: <pthread.h> shows it only under _GNU_SOURCE, which must not be defined here.
+static inline int ss_name_thread(const char *name) {
+  extern int pthread_setname_np(pthread_t, const char *);
+  return pthread_setname_np(pthread_self(), name);
 }
