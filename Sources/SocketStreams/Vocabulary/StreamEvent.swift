@@ -4,7 +4,6 @@
 /// One thing that happened to a stream. A client gets exactly one per call. Raw values equal `CFStreamEventType`.
 ///
 /// Corresponds to `CFStreamEventType`.
-@c(SSStreamEvent)
 public enum StreamEvent: UInt, Sendable, CaseIterable, CustomStringConvertible {
   /// The connection is up. Delivered at most once, before any other event of the same client.
   case openCompleted = 1

@@ -7,7 +7,7 @@
 public enum StreamStatus: Int, Sendable, CaseIterable, CustomStringConvertible {
   /// Made, and never opened.
   case notOpen = 0
-  /// ``ReadStream/open()`` was called and the outcome is not known yet.
+  /// ``SocketStream/open()`` was called and the outcome is not known yet.
   case opening = 1
   /// Ready for reading or writing.
   case open = 2
