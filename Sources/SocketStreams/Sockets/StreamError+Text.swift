@@ -1,0 +1,71 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// What errors say.
+
+internal import Glibc
+
+extension StreamError: CustomStringConvertible {
+  /// Why, in words: the C library's text for the code, or this library's own.
+  public var reason: String {
+    switch domain {
+    case .posix: Self.text(ofErrno: code)
+    case .resolver: Self.text(ofResolverCode: code)
+    case .streams: Misuse(rawValue: code)?.text ?? "unknown failure"
+    case .tls: "TLS failure"
+    case .http: "HTTP failure"
+    default: "unknown failure"
+    }
+  }
+
+  /// The operation, the reason and the code: `connect: Connection refused (POSIX 111)`. The addresses that were tried
+  /// follow, with the reason for each.
+  public var description: String {
+    var text = "\(operation): \(reason) (\(domain) \(code))"
+    if !attempts.isEmpty { text += "; tried " + attempts.map(\.description).joined(separator: ", ") }
+    return text
+  }
+
+  private static func text(ofErrno code: Int32) -> String {
+    // The longest text of glibc has about 50 bytes; a longer one would be cut, not overrun.
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { room in
+      let text = unsafe room.baseAddress.unsafelyUnwrapped
+      guard unsafe strerror_r(code, text, room.count) == 0 else { return "Unknown error \(code)" }
+      return unsafe String(cString: text)
+    }
+  }
+
+  private static func text(ofResolverCode code: Int32) -> String {
+    // glibc answers with a constant of its own, also for codes that it does not know.
+    unsafe gai_strerror(code).map { unsafe String(cString: $0) } ?? "unknown failure"
+  }
+}
+
+extension StreamError.Domain: CustomStringConvertible {
+  /// The name of the domain, or its number.
+  public var description: String {
+    switch self {
+    case .posix: "POSIX"
+    case .tls: "TLS"
+    case .http: "HTTP"
+    case .resolver: "resolver"
+    case .streams: "streams"
+    default: "domain \(rawValue)"
+    }
+  }
+}
+
+extension ConnectAttempt: CustomStringConvertible {
+  /// The address, and why it failed: `127.0.0.1:80 (Connection refused)`.
+  public var description: String { "\(address) (\(StreamError.posix(code, "").reason))" }
+}
+
+extension StreamError.Misuse {
+  fileprivate var text: String {
+    switch self {
+    case .notOpen: "the stream is not open"
+    case .queueFull: "the queue is full"
+    case .badAddress: "bad address"
+    case .unsupported: "not supported by this stream"
+    case .busy: "the stream is lending bytes"
+    }
+  }
+}
