@@ -1,0 +1,261 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// What the two halves of a pair share: the lock, the transport, the way it gets connected, the first failure, the
+// threads that wait, and the end of the connection.
+
+/// One direction's time limit and count.
+struct Traffic {
+  var deadline = ProgressDeadline()
+  var byteCount: UInt64 = 0
+}
+
+/// The middle of a pair.
+///
+/// `@unchecked Sendable`: every stored property but the lock and the transport's identity is guarded by `lock`.
+final class Endpoint: TransportListener, @unchecked Sendable {
+  private enum Phase { case idle, connecting, connected, failed }
+
+  let lock = Lock()
+  let transport: any StreamTransport
+  var sides: SocketSides
+  /// The first hard failure; what both halves report.
+  private(set) var failure: StreamError?
+  /// What was asked for and counted in each direction.
+  var reading = Traffic()
+  var writing = Traffic()
+  /// The longest time in which nothing moves in either direction.
+  var idle = ProgressDeadline()
+  /// How long bytes that were accepted may make no progress after close, in nanoseconds.
+  var lingerLimit = Endpoint.defaultLingerLimit
+  /// The most that is taken from the transport at once for lending.
+  var inputLimit = Endpoint.defaultInputLimit
+  /// Where to connect to, and how; `nil` for what exists already.
+  let plan: ConnectPlan?
+
+  static let defaultLingerLimit: UInt64 = 30_000_000_000
+  static let defaultInputLimit = 32_768
+  /// More than this cannot be lent at once.
+  static let largestLoan = 1 << 30
+
+  private var phase = Phase.idle
+  private var connector: Connector?
+  private var connectRound = 0
+  // The halves hold the endpoint; it forgets them when they leave, which every half does at the latest when its
+  // stream is dropped.
+  private(set) var reader: ReadHalf?
+  private(set) var writer: WriteHalf?
+  let closesByDefault: Bool
+  private var waiters = Waiters()
+  private var hasWaiters = false
+  private var deferredEnding: SocketSides.Ending?
+
+  init(_ transport: any StreamTransport, ownsDescriptor: Bool, plan: ConnectPlan? = nil) {
+    self.transport = transport
+    self.plan = plan
+    closesByDefault = ownsDescriptor
+    sides = SocketSides(ownsDescriptor: ownsDescriptor)
+    transport.listen(self)
+  }
+
+  /// Makes the two halves. Called once, before anything else.
+  func makeHalves() -> (ReadHalf, WriteHalf) {
+    let halves = (ReadHalf(self), WriteHalf(self))
+    (reader, writer) = halves
+    return halves
+  }
+
+  var isConnected: Bool { phase == .connected }
+  var isIdle: Bool { phase == .idle }
+
+  /// The other half, unless it has left.
+  func sibling(of half: StreamHalf) -> StreamHalf? { half === reader ? writer : reader }
+
+  private func eachHalf(_ body: (StreamHalf) -> Void) {
+    if let reader { body(reader) }
+    if let writer { body(writer) }
+  }
+
+  // MARK: - Opening. The lock is held.
+
+  /// A half was opened: joins it to the connection, whatever its stage.
+  /// - Returns: What to start once the lock is free.
+  func open(_ half: StreamHalf) -> Connector? {
+    switch phase {
+    case .connected where failure == nil: half.connectionOpened()
+    case .connected, .failed: half.connectionFailed()
+    case .connecting: break
+    case .idle:
+      switch transport.open() {
+      case .opened:
+        phase = .connected
+        half.connectionOpened()
+      case .failed(let error): fail(error, by: half)
+      case .pending: phase = .connecting
+      case .toConnect:
+        if let misuse = plan?.misuse {
+          fail(misuse, by: half)
+          return nil
+        }
+        phase = .connecting
+        connector = plan?.makeConnector(for: self, round: connectRound)
+        return connector
+      }
+    }
+    return nil
+  }
+
+  /// A half was closed before the outcome was known. With nobody left who waits for it, connecting stops.
+  /// - Returns: What to cancel once the lock is free.
+  func closedWhileOpening() -> Connector? {
+    var isAwaited = transport.queuedCount > 0
+    eachHalf { isAwaited = isAwaited || $0.lifecycle.status == .opening }
+    guard phase == .connecting, !isAwaited else { return nil }
+    phase = .idle
+    connectRound += 1
+    defer { connector = nil }
+    return connector
+  }
+
+  /// An address was tried in vain. Any thread.
+  func attemptFailed(_ attempt: ConnectAttempt) { lock.withLock { plan?.attempts.append(attempt) } }
+
+  /// Connecting has ended; `round` tells which connecting. Any thread.
+  func connectorFinished(_ outcome: Connector.Outcome, round: Int) {
+    lock.lock()
+    guard phase == .connecting, round == connectRound else {
+      lock.unlock()
+      if case .connected(let fd, _) = outcome { SystemCalls.close(fd) }  // closed meanwhile
+      return
+    }
+    connector = nil
+    switch outcome {
+    case .connected(let fd, _):
+      transport.attach(fd, on: reader?.home ?? writer?.home)
+      connectionOpened()
+    case .failed(let error):
+      plan?.attempts = error.attempts  // those that the deadline ended included
+      fail(error, by: nil)
+    }
+    lock.unlock()
+  }
+
+  /// The connection is up: tells the halves that wait for it. The lock is held; any thread.
+  func connectionOpened() {
+    phase = .connected
+    if idle.isSet { idle.progressed(now: SystemCalls.monotonicNow()) }
+    eachHalf { half in
+      if half.lifecycle.status == .opening { half.connectionOpened() }
+      half.transportSignalled()
+    }
+  }
+
+  // MARK: - What the transport tells. The lock is held.
+
+  func lockPair() { lock.lock() }
+  func unlockPair() { lock.unlock() }
+
+  var ownsDescriptor: Bool { sides.ownsDescriptor }
+
+  func arrivalsSignalled() { reader?.transportSignalled() }
+
+  func roomSignalled() { writer?.transportSignalled() }
+
+  func openingFinished(_ error: StreamError?) {
+    guard phase == .connecting else { return }
+    if let error { fail(error, by: nil) } else { connectionOpened() }
+  }
+
+  // MARK: - Failure. The lock is held.
+
+  /// The connection failed; `half` found out. The first failure counts, for both halves.
+  func fail(_ error: StreamError, by half: StreamHalf?) {
+    if failure == nil { failure = error }
+    if phase != .connected { phase = .failed }
+    sides.broke()
+    half?.connectionFailed()
+    eachHalf { other in
+      guard other !== half else { return }
+      let isLive = other.lifecycle.status == .open || other.lifecycle.status == .opening
+      if isLive || other.isGone {
+        other.connectionFailed()
+        other.transportSignalled()
+      }
+    }
+    signalWaiters()
+  }
+
+  /// Cuts the connection.
+  func abort() {
+    lock.lock()
+    sides.aborted()
+    transport.dropQueue()
+    // A write half that was closed with bytes queued has nothing left to wait for.
+    if let writer, writer.isGone { writer.transportSignalled() }
+    let halves = (reader, writer)
+    lock.unlock()
+    halves.0?.close(isDropped: true)
+    halves.1?.close(isDropped: true)
+  }
+
+  // MARK: - The end
+
+  /// A half is done. The lock is held.
+  /// - Returns: How the connection ends, if this was the last half: perform it with the lock free.
+  func left(_ direction: StreamLifecycle.Direction) -> Farewell? {
+    switch direction {
+    case .reading: reader = nil
+    case .writing: writer = nil
+    }
+    guard let ending = sides.left(direction) else { return nil }
+    waiters.dropSpare()
+    if waiters.isEmpty { return transport.end(ending) }
+    deferredEnding = ending  // a thread still waits on the descriptor
+    return nil
+  }
+
+  // MARK: - Waiting threads
+
+  /// Something changed that a waiting thread may want to see. The lock is held.
+  func signalWaiters() {
+    if hasWaiters { waiters.signal() }
+  }
+
+  /// Blocks until `isReady` answers true or `timeout` passes. Takes the lock and gives it back; `isReady` is asked with
+  /// the lock held. `readiness` is what to poll the descriptor for.
+  func wait(for readiness: SystemCalls.Readiness, timeout: Duration?, until isReady: () -> Bool) -> Bool {
+    let limit = timeout.map { SystemCalls.monotonicNow() &+ $0.clampedNanoseconds }
+    lock.lock()
+    var isTimely = true
+    while true {
+      // On a base that nobody runs, what is queued would wait for ever, and the peer's answer with it.
+      let isStranded = writer?.isStranded ?? false
+      if isStranded { writer?.drain() }
+      if isReady() { break }
+      var rest: Duration?
+      if let limit {
+        let now = SystemCalls.monotonicNow()
+        guard now < limit else {
+          isTimely = false
+          break
+        }
+        rest = .nanoseconds(Int64(clamping: limit - now))
+      }
+      let descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
+      let waiter = waiters.enter()
+      hasWaiters = true
+      lock.unlock()
+      waiter.wait(descriptor, for: isStranded ? [readiness, .writable] : readiness, timeout: rest)
+      lock.lock()
+      waiters.leave(waiter)
+      hasWaiters = !waiters.isEmpty
+    }
+    var farewell: Farewell?
+    if waiters.isEmpty, let ending = deferredEnding {
+      deferredEnding = nil
+      waiters.dropSpare()
+      farewell = transport.end(ending)
+    }
+    lock.unlock()
+    farewell?.perform()
+    return isTimely
+  }
+}

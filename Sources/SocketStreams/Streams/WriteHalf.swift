@@ -1,0 +1,174 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// The write half: passes bytes straight on to its sink, which queues what the kernel does not take. A half that was
+// closed with bytes queued lives on, on the shared base, until they are out.
+
+/// `@unchecked Sendable`: as ``StreamHalf``; what is stored here is guarded by `endpoint.lock` too.
+final class WriteHalf: StreamHalf, @unchecked Sendable {
+  init(_ endpoint: Endpoint) { super.init(.writing, endpoint) }
+
+  private var sink: any StreamSink {
+    @inline(__always) get { endpoint.transport }
+  }
+
+  /// Bytes are queued and a connection is there to take them.
+  private var hasBacklog: Bool { endpoint.isConnected && endpoint.transport.queuedCount > 0 }
+
+  /// Bytes are queued, and no loop has the event that would send them.
+  var isStranded: Bool { hasBacklog && installed == nil && endpoint.transport.usesDescriptor }
+
+  // MARK: - What StreamHalf asks
+
+  override func place(_ effects: StreamEffects) -> EventLoop? {
+    if let home, effects.contains(.stayOnLoop) { return home.loop }
+    // Scheduled nowhere, or closed: what was accepted is sent all the same.
+    return hasBacklog ? .shared : nil
+  }
+
+  override func wantedWatch(_ effects: StreamEffects) -> Watch {
+    if hasBacklog { return .active }
+    guard home != nil, effects.contains(.stayOnLoop), endpoint.isConnected else { return .off }
+    return sink.isBlocked ? .active : .idle
+  }
+
+  override func setWatch(_ watch: Watch, on loop: EventLoop) { sink.watchRoom(watch, on: loop, for: self) }
+
+  override var isWaitingForPeer: Bool { hasBacklog || (lifecycle.status == .open && sink.isBlocked) }
+
+  override func look() {
+    if endpoint.isConnected, !endpoint.transport.usesDescriptor {
+      drain()
+    } else if lifecycle.status == .open, sink.acceptsBytes {
+      lifecycle.roomAppeared()
+    }
+  }
+
+  override func connectionOpened() { lifecycle.transportOpened(ready: sink.acceptsBytes) }
+
+  override func connectionFailed() {
+    sink.dropQueue()
+    super.connectionFailed()
+  }
+
+  override var isFinished: Bool { sink.queuedCount == 0 }
+
+  override func leaveTransport() {
+    if endpoint.sides.owesEnd { sink.finishSending() }
+  }
+
+  override func willLeave() {
+    guard sink.queuedCount > 0 else { return }
+    deadline.limitChanged(endpoint.lingerLimit, now: SystemCalls.monotonicNow())
+    limitChanged()
+  }
+
+  override func lookForProgress() { drain() }
+
+  override func deadlinePassed() {
+    if isGone {
+      endpoint.sides.broke()
+      sink.dropQueue()
+    } else {
+      super.deadlinePassed()
+    }
+  }
+
+  override func tell(_ client: AnyObject, _ stream: AnyObject, _ event: StreamEvent) {
+    unsafe unsafeDowncast(client, to: StreamClient<WriteStream>.self)
+      .tell(unsafeDowncast(stream, to: WriteStream.self), event)
+  }
+
+  /// The descriptor's event: there is room.
+  override func eventFired(_ flags: EventFlags) {
+    endpoint.lock.lock()
+    guard let installed else { return endpoint.lock.unlock() }
+    drain()
+    endpoint.signalWaiters()
+    deliver(on: installed)
+  }
+
+  // MARK: - Writing
+
+  /// Passes on what is queued. The lock is held.
+  func drain() {
+    let before = sink.queuedCount
+    let result = sink.drain()
+    let moved = before - sink.queuedCount
+    if moved > 0 { progressed(0) }
+    if case .failed(let code) = result { return endpoint.fail(.posix(code, "write"), by: self) }
+    if sink.queuedCount == 0, lifecycle.status == .open, sink.acceptsBytes { lifecycle.roomAppeared() }
+  }
+
+  /// Whether a write of one byte would be taken.
+  var canAcceptBytes: Bool {
+    endpoint.lock.withLock {
+      guard lifecycle.status == .open else { return false }
+      if sink.isBlocked, sink.queuedCount == 0, endpoint.transport.usesDescriptor {
+        // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can.
+        drain()
+        if lifecycle.status != .open { transportSignalled() }
+      }
+      return lifecycle.status == .open && sink.acceptsBytes
+    }
+  }
+
+  /// Takes over as many bytes as fit. `nil`: full.
+  func write(_ bytes: RawSpan, for stream: WriteStream) throws(StreamError) -> Int? {
+    endpoint.lock.lock()
+    guard lifecycle.status == .open || lifecycle.status == .opening else { throw refusal() }
+    if bytes.byteCount == 0 {
+      rearm(for: stream)
+      return 0
+    }
+    return try wrote(sink.send(bytes), for: stream)
+  }
+
+  /// Takes over a whole buffer.
+  func write(moving buffer: consuming StreamBuffer, for stream: WriteStream) throws(StreamError) {
+    endpoint.lock.lock()
+    guard lifecycle.status == .open || lifecycle.status == .opening else { throw refusal() }
+    guard sink.limits.admitsMoved(queued: sink.queuedCount, count: buffer.count) else {
+      endpoint.lock.unlock()
+      throw .misuse(.queueFull, "write")
+    }
+    if buffer.count == 0 {
+      rearm(for: stream)
+    } else {
+      _ = try wrote(sink.send(moving: buffer), for: stream)
+    }
+  }
+
+  /// Gives the lock back.
+  private func wrote(_ result: IOResult, for stream: WriteStream) throws(StreamError) -> Int? {
+    var count: Int?
+    switch result {
+    case .bytes(let taken):
+      progressed(taken)
+      lifecycle.didWrite(room: sink.acceptsBytes)
+      count = taken
+    case .wouldBlock, .end: lifecycle.didWrite(room: false)
+    case .failed(let code): endpoint.fail(.posix(code, "write"), by: self)
+    }
+    let failure = error
+    moved(by: stream)
+    if let failure { throw failure }
+    return count
+  }
+
+  /// Why nothing can be written. Gives the lock back.
+  private func refusal() -> StreamError {
+    defer { endpoint.lock.unlock() }
+    return lifecycle.status == .error
+      ? endpoint.failure ?? .misuse(.notOpen, "write") : .misuse(.notOpen, "write")
+  }
+
+  /// Asks for the event once more. The lock is held; gives it back.
+  private func rearm(for stream: WriteStream) {
+    lifecycle.didWrite(room: sink.acceptsBytes)
+    changed(by: stream)
+  }
+
+  func rearm(_ stream: WriteStream) {
+    endpoint.lock.lock()
+    rearm(for: stream)
+  }
+}
