@@ -27,7 +27,8 @@ let package = Package(
     .systemLibrary(name: "CLibEvent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .target(name: "SocketStreams", dependencies: ["CLibEvent"], swiftSettings: strict),
     .executableTarget(name: "Demo", dependencies: ["SocketStreams"], swiftSettings: strict),
-    .testTarget(name: "SocketStreamsTests", dependencies: ["SocketStreams"], swiftSettings: testing),
-    .testTarget(name: "DemoTests", dependencies: ["Demo"], swiftSettings: testing),
+    .testTarget(
+      name: "SocketStreamsTests", dependencies: ["SocketStreams", "CLibEvent"], swiftSettings: testing),
+    .testTarget(name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden"], swiftSettings: testing),
   ]
 )

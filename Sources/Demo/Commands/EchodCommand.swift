@@ -1,0 +1,76 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// `demo echod`: a server that sends back what it gets.
+
+import SocketStreams
+
+/// The subcommand `echod`.
+enum EchodCommand {
+  static let port = Operand(
+    "port", .listeningPort, .optional, help: "Where to listen; 0 has the system choose. (default: 0)")
+  static let host = Setting(
+    "host", "address", .host, default: "127.0.0.1", "127.0.0.1", help: "The address to listen on.")
+  static let unix = Option(
+    "unix", short: "u", "path", .socketPath, help: "Listen on this Unix-domain socket instead.")
+  static let threads = Setting(
+    "threads", "number", .integer(1...64), default: 1, "1",
+    help: "The threads that serve connections, each with a loop.")
+  static let closure = Flag("closure", help: "Serve with closures instead of a C callback and a context.")
+  static let once = Flag("once", help: "End after the first connection.")
+  static let timeout = Option(
+    "timeout", short: "t", "seconds", .seconds,
+    help: "End with status 6 when nothing happens for this long. Without it, never.")
+
+  static let spec = CommandSpec(
+    "demo echod",
+    abstract: "Listen, and send back what arrives.",
+    discussion: [
+      "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. SIGINT or SIGTERM ends it."
+    ],
+    operands: [port.spec],
+    options: [
+      host.spec, unix.spec, threads.spec, closure.spec, once.spec, CommonOptions.events.spec, timeout.spec,
+      CommonOptions.json.spec, CommonOptions.color.spec,
+      CommonOptions.verbose.spec,
+    ],
+    examples: [
+      Example("demo echod 7000 --threads 2", "Port 7000, two threads."),
+      Example("demo echod --once --events", "Any free port, one connection, and each of its events."),
+    ],
+    exitCodes: [.done, .notConnected, .timeLimit, .usage, .interrupted, .outputGone])
+}
+
+extension EchodCommand {
+  /// Runs `echod` until a signal, a time limit or the end of its one connection.
+  static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
+    let address = try address(arguments)
+    let isJSON = arguments[CommonOptions.json]
+    let plan = EchoServerPlan(
+      address: address, threads: arguments[threads], connection: EchoPlan(usesClosures: arguments[closure]),
+      servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
+      printsAddress: !isJSON)
+    let counts = ContextCounts()
+    let workers = try (0..<plan.threads).map { try EventBase.startThread(named: "echo-\($0 + 1)") }
+    let request = SessionRequest(
+      command: spec.name, target: address.description, isJSON: isJSON,
+      isVerbose: arguments[CommonOptions.verbose],
+      more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
+    return try Session.run(request, console: console) { net, printer, report in
+      EchoServer(plan, on: net, workers: workers, printer: printer, counts: counts, report: report)
+    } summary: { result in
+      "\(result.connections) connections, \(result.received) bytes, in \(Quantities.seconds(result.elapsed))"
+    }
+  }
+
+  private static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
+    if let path = arguments[unix] {
+      guard arguments[port] == nil else { throw UsageError("A port and --unix exclude each other") }
+      // The option has checked what can be wrong with a path.
+      if let address = try? SocketAddress(unixPath: path) { return address }
+    }
+    let host = arguments[host]
+    guard let address = SocketAddress(ip: host, port: arguments[port] ?? 0) else {
+      throw UsageError("'\(host)' in --host is not an address")
+    }
+    return address
+  }
+}

@@ -1,0 +1,327 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// One connection of `send` or `receive`, from open to close. An actor on the network's loop: stream events and timers
+// reach it there, without a hop.
+
+import Glibc
+import SocketStreams
+
+/// What a connection is for.
+struct TransferPlan: Sendable {
+  /// What is sent; `nil` for nothing.
+  var source: ByteSource?
+  /// Whether sending waits until the peer has ended its side.
+  var sendsAfterEnd = false
+  /// Whether the connection is done only when the peer has ended its side.
+  var waitsForEnd = false
+  /// Whether what arrives is printed. Otherwise it is read and forgotten.
+  var printsInput = false
+  /// Whether the progress is that of reading. Otherwise it is that of writing.
+  var countsInput = false
+  var tellsEvents = false
+  var isVerbose = false
+}
+
+/// One connection.
+actor Transfer: NetworkTask {
+  /// Reading stops while this many bytes wait to be printed.
+  private static let printingLimit = 1_048_576
+
+  private nonisolated let base: EventBase
+  private let target: Target
+  private let plan: TransferPlan
+  private let printer: Printer
+  private let report: ResultBoard.Report
+
+  private var pair: StreamPair?
+  private var outcome = TaskOutcome()
+  private var isOpen = false
+  private var lastProgress = ContinuousClock.now
+  private var watchdog: EventTimer?
+
+  // Reading
+  private var inputHasEnded = false
+  private var unprinted = 0
+  private var scratch = [UInt8](repeating: 0, count: 65_536)
+
+  // Writing
+  private var mayWrite = false
+  private var piece: [UInt8] = []
+  private var pieceOffset = 0
+  private var sourceOffset = 0
+  private var waitsForSource = false
+  private var suffixIsGiven = false
+  private var sourceHasEnded = false
+  private var outputIsClosed = false
+  private var outputIsDelivered = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
+
+  /// - Parameter report: Called once, on the network's thread.
+  init(
+    _ target: Target, _ plan: TransferPlan, on base: EventBase, printer: Printer,
+    report: @escaping ResultBoard.Report
+  ) {
+    self.base = base
+    self.target = target
+    self.plan = plan
+    self.printer = printer
+    self.report = report
+  }
+
+  /// Does `body` on the network's thread soon.
+  private nonisolated func perform(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
+    base.execute { self.assumeIsolated(body) }
+  }
+
+  nonisolated func begin() { perform { $0.connect() } }
+
+  nonisolated func stop(isInterrupted: Bool) {
+    perform { transfer in
+      transfer.outcome.isInterrupted = isInterrupted
+      transfer.finish(abruptly: true)
+    }
+  }
+
+  nonisolated func end() -> [String] { [] }
+
+  private func connect() {
+    let pair = target.makePair()
+    self.pair = pair
+    if let bytes = plan.source?.bytes { (piece, sourceHasEnded) = (bytes, true) }
+    pair.input.setClient(.all) { [self] _, event in assumeIsolated { $0.inputEvent(event) } }
+    pair.output.setClient(.all) { [self] _, event in assumeIsolated { $0.outputEvent(event) } }
+    pair.schedule(on: base)
+    pair.open()
+    watch(after: target.timeout)
+  }
+
+  // MARK: - Events
+
+  private func inputEvent(_ event: StreamEvent) {
+    switch event {
+    case .openCompleted:
+      opened()
+      tellEvent("read", event)
+    case .hasBytesAvailable: readInput(announcing: event)
+    case .endEncountered:
+      tellEvent("read", event)
+      inputHasEnded = true
+      progressed()
+      if plan.sendsAfterEnd { mayWrite = true }
+      writeOutput()
+      finishIfDone()
+    case .errorOccurred: failed("read", pair?.input.error)
+    case .canAcceptBytes: break
+    }
+  }
+
+  private func outputEvent(_ event: StreamEvent) {
+    switch event {
+    case .openCompleted:
+      opened()
+      tellEvent("write", event)
+    case .canAcceptBytes:
+      tellEvent("write", event)
+      mayWrite = mayWrite || !plan.sendsAfterEnd
+      writeOutput()
+    case .errorOccurred: failed("write", pair?.output.error)
+    case .hasBytesAvailable, .endEncountered: break
+    }
+  }
+
+  private func opened() {
+    progressed()
+    guard !isOpen, let pair else { return }
+    isOpen = true
+    if plan.tellsEvents {
+      for attempt in pair.input.property(.connectAttempts) ?? [] { tell(attempt.eventLine) }
+      if let address = pair.input.property(.remoteAddress) { tell("attempt \(address)") }
+    }
+    if plan.isVerbose, let local = pair.input.property(.localAddress), !local.isUnix { tell("from \(local)") }
+  }
+
+  private func failed(_ half: String, _ error: StreamError?) {
+    tellEvent(half, .errorOccurred)
+    guard let error else { return }
+    fail(error, during: isOpen ? (half == "read" ? .read : .write) : .connect)
+  }
+
+  private func fail(_ error: StreamError, during phase: Phase) {
+    if plan.tellsEvents, !isOpen { for attempt in error.attempts { tell(attempt.eventLine) } }
+    outcome.failure = Failure(error, during: phase)
+    finish()
+  }
+
+  // MARK: - Reading
+
+  /// Reads once; the stream then says when there is more. Also called without an event, to go on after a pause.
+  private func readInput(announcing event: StreamEvent? = nil) {
+    guard let pair, unprinted < Self.printingLimit else {
+      if let event { tellEvent("read", event) }
+      return
+    }
+    do {
+      var memory = scratch.mutableSpan
+      var bytes = unsafe memory.mutableBytes
+      guard let count = try pair.input.read(into: &bytes) else { return }
+      if let event { tellEvent("read", event, count) }
+      guard count > 0 else { return }
+      outcome.received += count
+      progressed()
+      if plan.countsInput { printer.tell { $0.advance(count) } }
+      if plan.printsInput { print(Array(scratch[..<count])) }
+    } catch {
+      fail(error, during: .read)
+    }
+  }
+
+  private func print(_ bytes: [UInt8]) {
+    unprinted += bytes.count
+    printer.tell { [self] printer in
+      printer.received(bytes)
+      perform { $0.printed(bytes.count) }
+    }
+  }
+
+  private func printed(_ count: Int) {
+    let wasPaused = unprinted >= Self.printingLimit
+    unprinted -= count
+    progressed()
+    if wasPaused, unprinted < Self.printingLimit, !inputHasEnded { readInput() }
+  }
+
+  // MARK: - Writing
+
+  /// Writes until the stream is full, the source has to be waited for, or all is written.
+  private func writeOutput() {
+    guard mayWrite, plan.source != nil, !outputIsClosed, !waitsForSource, let pair else { return }
+    do {
+      while pieceOffset < piece.count {
+        let rest = unsafe piece.span.bytes.extracting(droppingFirst: pieceOffset)
+        guard let count = try pair.output.write(rest) else { return }
+        pieceOffset += count
+        outcome.sent += count
+        progressed()
+        if !plan.countsInput { printer.tell { $0.advance(count) } }
+      }
+    } catch {
+      return fail(error, during: .write)
+    }
+    guard let source = plan.source, !sourceHasEnded else { return closeOutput() }
+    waitsForSource = true
+    source.read(at: sourceOffset) { [self] next in perform { $0.sourceGave(next) } }
+  }
+
+  private func sourceGave(_ next: ByteSource.Piece) {
+    guard pair != nil else { return }
+    waitsForSource = false
+    progressed()
+    switch next {
+    case .bytes(let bytes):
+      (piece, pieceOffset) = (bytes, 0)
+      sourceOffset += bytes.count
+    case .end where !suffixIsGiven:
+      suffixIsGiven = true
+      (piece, pieceOffset) = (plan.source?.suffix ?? [], 0)
+    case .end: sourceHasEnded = true
+    case .failed(let code):
+      outcome.failure = .file(code, plan.source?.name ?? "", during: .read)
+      return finish(abruptly: true)
+    }
+    writeOutput()
+  }
+
+  private func closeOutput() {
+    guard !outputIsClosed, let pair else { return }
+    outputIsClosed = true
+    if plan.tellsEvents { tell("write close") }
+    pair.output.close()
+    awaitDelivery(after: .milliseconds(1))
+  }
+
+  /// Asks, less and less often, whether the peer's system has acknowledged everything. No event tells this.
+  private func awaitDelivery(after delay: Duration) {
+    guard let pair, !outputIsDelivered else { return }
+    let queued = pair.output.property(.queuedByteCount) ?? 0
+    if let code = try? pair.input.socketOption(level: SOL_SOCKET, name: SO_ERROR), code != 0 {
+      return fail(.posix(code, "write"), during: .write)
+    }
+    if queued == 0, unacknowledgedCount(of: pair) == 0 {
+      outputIsDelivered = true
+      progressed()
+      return finishIfDone()
+    }
+    base.schedule(after: delay) { [weak self] in
+      self?.assumeIsolated { $0.awaitDelivery(after: min(delay * 2, .milliseconds(50))) }
+    }
+  }
+
+  /// What the kernel holds of the output; 0 where it does not tell.
+  private func unacknowledgedCount(of pair: StreamPair) -> Int32 {
+    // A Unix-domain socket counts what the peer's program has not read: that is not ours to wait for.
+    guard let fd = pair.input.property(.socketNativeHandle), case .host = target.place else { return 0 }
+    return StandardStreams.unsentCount(of: fd)
+  }
+
+  // MARK: - Time
+
+  private func progressed() { lastProgress = .now }
+
+  /// One timer for all waits: it looks whether something has moved, and if so waits for the rest.
+  private func watch(after delay: Duration) {
+    watchdog = base.schedule(after: delay) { [weak self] in self?.assumeIsolated { $0.lookForProgress() } }
+  }
+
+  private func lookForProgress() {
+    guard pair != nil else { return }
+    // What waits for the printer, or for the user's own input, is no wait for the peer.
+    let waitsForUser = unprinted >= Self.printingLimit || (waitsForSource && outcome.failure == nil)
+    if waitsForUser { progressed() }
+    // Connecting has the library's own limit, which knows what was tried; it comes first.
+    let limit = isOpen ? target.timeout : target.timeout + .milliseconds(500)
+    let rest = limit - (ContinuousClock.now - lastProgress)
+    guard rest <= .zero else { return watch(after: rest) }
+    outcome.failure = timeLimit()
+    finish(abruptly: true)
+  }
+
+  private func timeLimit() -> Failure {
+    guard isOpen else { return .timeLimit(during: .connect) }
+    guard plan.source != nil, !outputIsDelivered, mayWrite else { return .timeLimit(during: .read) }
+    let total = plan.source?.count.map { " of \($0)" } ?? ""
+    return .timeLimit(during: .write, note: "taken \(outcome.sent)\(total) bytes")
+  }
+
+  // MARK: - The end
+
+  private func finishIfDone() {
+    let isSent = plan.source == nil ? inputHasEnded : outputIsDelivered
+    if isSent, inputHasEnded || !plan.waitsForEnd { finish() }
+  }
+
+  /// Closes both halves, takes them off the loop, and lets go of everything.
+  private func finish(abruptly: Bool = false) {
+    guard let pair = pair.take() else { return }
+    watchdog?.cancel()
+    if abruptly { pair.abort() }
+    pair.close()
+    pair.unschedule(from: base)
+    pair.input.removeClient()
+    pair.output.removeClient()
+    report(outcome)
+  }
+
+  // MARK: - Telling
+
+  private func tellEvent(_ half: String, _ event: StreamEvent, _ count: Int? = nil) {
+    guard plan.tellsEvents else { return }
+    tell("\(half) \(event)" + (count.map { " \($0)" } ?? ""))
+  }
+
+  private func tell(_ line: String) { printer.tell { $0.note(line) } }
+}
+
+extension ConnectAttempt {
+  /// The line of `--events` for an address that was tried in vain.
+  var eventLine: String { "attempt \(address) \(StreamError.posix(code, "connect").reason)" }
+}

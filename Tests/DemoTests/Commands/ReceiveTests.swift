@@ -1,0 +1,174 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+
+import Glibc
+import Testing
+
+@Suite("receive", .timeLimit(.minutes(2)))
+struct ReceiveTests {
+  private func run(_ mode: LoopbackServer.Mode, _ more: String...) -> DemoResult {
+    let server = LoopbackServer(mode)
+    defer { server.stop() }
+    return DemoProcess(["receive", "127.0.0.1", "\(server.port)"] + more).wait()
+  }
+
+  @Test("the text is shown, then the end", arguments: ["direct", "bufferevent"])
+  func hello(_ transport: String) {
+    let result = run(LoopbackServer.hello, "--events", "--transport", transport)
+    #expect(result.code == 0 && result.text == "receive: Hello from server 你好\n", "\(result.errorText)")
+    #expect(result.errorLines.contains("read openCompleted"))
+    #expect(result.errorLines.contains("read hasBytesAvailable 25"), "\(result.errorText)")
+    #expect(result.errorLines.count { $0 == "read endEncountered" } == 1)
+    #expect(result.errorLines.last == "end, 25 bytes")
+  }
+
+  @Test("every character is whole, whatever the cut")
+  func split() {
+    let result = run(.split(Array("héllo 你好\n".utf8)), "--events")
+    #expect(result.code == 0 && result.text == "receive: héllo 你好\n", "\(result.errorText)")
+    #expect(result.errorLines.count { $0.hasPrefix("read hasBytesAvailable ") } > 1)
+  }
+
+  @Test("bytes that are not UTF-8 become marks, or hex")
+  func badText() {
+    let bytes: [UInt8] = Array("ok ".utf8) + [0xFF, 0xFE] + Array(" bad\n".utf8)
+    let marks = run(.says(bytes))
+    #expect(marks.code == 0 && marks.text == "receive: ok \u{FFFD}\u{FFFD} bad\n")
+    let hex = run(.says(bytes), "--hex")
+    #expect(hex.code == 0 && hex.text == "receive: ok \\xFF\\xFE bad\n")
+  }
+
+  @Test("ten million bytes are counted, and written to a file as they are")
+  func big() throws {
+    let folder = TemporaryFolder()
+    let result = run(LoopbackServer.big, "--output", folder.file("big"), "--json")
+    #expect(result.code == 0, "\(result.errorText)")
+    #expect(result.text.contains(#""received":10000000"#), "\(result.text)")
+    #expect(try TextFile.bytes(folder.file("big")).count == 10_000_000)
+  }
+
+  @Test("a standard output that nobody reads stops the transfer, and SIGINT ends it all the same")
+  func slowOutput() {
+    let server = LoopbackServer(LoopbackServer.big)
+    defer { server.stop() }
+    let process = DemoProcess(["receive", "127.0.0.1", "\(server.port)", "--output", "-", "--events"])
+    // Only standard error is read here, until the pipe of standard output is full and no event comes any more.
+    let errors = process.collectErrors(untilQuietFor: .milliseconds(500))
+    let events = errors.split(separator: "\n").count { $0.hasPrefix("read hasBytesAvailable") }
+    #expect(events > 0 && events < 100)
+    process.send(signal: SIGINT)
+    #expect(process.wait().status == 130)
+  }
+
+  @Test("a second SIGINT ends the program at once, whatever the main thread waits for")
+  func secondInterrupt() {
+    let server = LoopbackServer(LoopbackServer.big)
+    defer { server.stop() }
+    let process = DemoProcess(["receive", "127.0.0.1", "\(server.port)", "--output", "-", "--events"])
+    _ = process.collectErrors(untilQuietFor: .milliseconds(500))
+    let started = ContinuousClock.now
+    // Signals that come together are one, so this goes on until the program has taken two.
+    while process.isRunning, ContinuousClock.now - started < .seconds(20) {
+      process.send(signal: SIGINT)
+      usleep(10_000)
+    }
+    #expect(ContinuousClock.now - started < .seconds(2), "the patience of the first is 2 s")
+    #expect(process.wait().signal == SIGINT)
+  }
+
+  @Test("when the reader of standard output goes, the program ends quietly with 141")
+  func brokenPipe() {
+    let server = LoopbackServer(LoopbackServer.big)
+    defer { server.stop() }
+    let process = DemoProcess(["receive", "127.0.0.1", "\(server.port)", "--output", "-"])
+    #expect(process.collect { $0.output.count > 1_000 })
+    process.closeOutput()
+    let result = process.wait()
+    #expect(result.code == 141 && result.errors.isEmpty, "\(result.errorText)")
+  }
+
+  @Test("an early end is an end, and no error")
+  func early() {
+    let result = run(.early)
+    #expect(result.code == 0 && result.output.isEmpty)
+    #expect(result.errorLines == ["end, 0 bytes"])
+  }
+
+  @Test("after a reset the bytes before it are shown", arguments: ["direct", "bufferevent"])
+  func reset(_ transport: String) {
+    let result = run(.rst, "--transport", transport)
+    #expect(result.code == 3 && result.text == "receive: partial\n", "\(result.errorText)")
+    #expect(
+      result.errorLines.contains { $0.hasPrefix("error: POSIX 104 Connection reset by peer (127.0.0.1:") })
+  }
+
+  @Test("a silent server is given up")
+  func silent() {
+    let result = run(.silent, "--timeout", "0.3")
+    #expect(result.code == 6 && result.output.isEmpty)
+    let error = result.errorLines.first { $0.hasPrefix("error: ") } ?? ""
+    #expect(error.hasPrefix("error: POSIX 110 Connection timed out (127.0.0.1:") && error.contains(", read)"))
+  }
+
+  @Test("after the server's end the other half still sends")
+  func half() {
+    let server = LoopbackServer(.half)
+    defer { server.stop() }
+    let result = DemoProcess.run(
+      "receive", "127.0.0.1", "\(server.port)", "--text", "after the end", "--events")
+    #expect(result.code == 0 && result.text == "receive: bye\n", "\(result.errorText)")
+    #expect(server.visits(1) == [.init(count: 13, first: Array("after the end".utf8))])
+  }
+
+  @Test("a file that cannot be written ends the command before it connects")
+  func badOutput() {
+    let server = LoopbackServer(LoopbackServer.hello)
+    defer { server.stop() }
+    let result = DemoProcess.run("receive", "127.0.0.1", "\(server.port)", "--output", "/no/such/folder/x")
+    #expect(result.code == 7 && result.errorLines.count == 1, "\(result.errorText)")
+    #expect(server.highest == 0)
+  }
+
+  @Test("a full disk ends the command with 7")
+  func fullDisk() {
+    let result = run(LoopbackServer.big, "--output", "/dev/full")
+    #expect(result.code == 7)
+    #expect(
+      result.errorLines.contains { $0.hasPrefix("error: POSIX 28 No space left on device") },
+      "\(result.errorText)")
+  }
+
+  @Test("a connection that fails leaves a file as it was, and makes none")
+  func untouchedOutput() throws {
+    let (fd, port) = SocketCalls.refusingPort()
+    defer { close(fd) }
+    let folder = TemporaryFolder()
+    try TextFile.write("before", to: folder.file("old"))
+    for name in ["old", "new"] {
+      #expect(DemoProcess.run("receive", "127.0.0.1", "\(port)", "--output", folder.file(name)).code == 2)
+    }
+    #expect(try TextFile.read(folder.file("old")) == "before")
+    #expect(throws: TextFile.Failure.self) { try TextFile.read(folder.file("new")) }
+  }
+
+  @Test("the summary in JSON is all there is on standard output")
+  func json() {
+    let result = run(LoopbackServer.hello, "--json")
+    #expect(result.code == 0 && result.text.hasPrefix(#"{"command":"receive","target":"127.0.0.1:"#))
+    #expect(result.text.split(separator: "\n").count == 1 && result.errors.isEmpty, "\(result.errorText)")
+    #expect(result.text.contains(#""status":0"#) && result.text.contains(#""received":25"#))
+    #expect(result.text.contains(#""error":null"#) && result.text.contains(#""socketsLeft":0"#))
+    #expect(DemoProcess.run("receive", "h", "1", "--json", "--output", "-").code == 64)
+  }
+
+  @Test("SIGINT while nothing comes ends as a shell expects")
+  func interrupt() {
+    let server = LoopbackServer(.silent)
+    defer { server.stop() }
+    let process = DemoProcess(["receive", "127.0.0.1", "\(server.port)", "--events"])
+    #expect(process.collect { $0.errorText.contains("read openCompleted\n") })
+    process.send(signal: SIGINT)
+    let result = process.wait()
+    #expect(
+      result.signal == SIGINT && result.errorLines.contains("interrupted, 0 bytes"), "\(result.errorText)")
+  }
+}
