@@ -1,0 +1,75 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// The short examples of the documents that are no programs of their own, each in a function, and a run of some of them.
+
+import SocketStreams
+
+func pairs() throws {
+  let remote = StreamPair(host: "example.org", port: 7)
+  let local = try StreamPair(unixPath: "/run/service.sock")
+  let typed = try StreamPair("[::1]:8080")  // as somebody wrote it
+  print(remote.input.status, local.input.status, typed.input.status)
+}
+
+func limits(_ pair: StreamPair) {
+  pair.input.setProperty(.connectTimeout, to: .seconds(5))
+  pair.input.setProperty(.readTimeout, to: .seconds(30))
+  pair.output.setProperty(.outputLimit, to: 16_384)
+}
+
+func send(_ bytes: [UInt8], to output: WriteStream) {
+  var sent = 0
+  output.setClient([.canAcceptBytes]) { output, _ in
+    while sent < bytes.count, let count = try? output.write(bytes.span.bytes.extracting(sent...)) {
+      sent += count
+    }
+    if sent == bytes.count { output.close() }
+  }
+}
+
+func countAll(of pair: StreamPair) -> Int {
+  let input = pair.input
+  var total = 0
+  input.open()
+  while input.waitUntilReady(timeout: .seconds(5)), input.hasBytesAvailable {
+    total += input.withAvailableBytes { bytes in bytes.byteCount }
+  }
+  return total
+}
+
+func onAThreadOfItsOwn(_ pair: StreamPair) throws {
+  let base = try EventBase.startThread(named: "network")
+  pair.schedule(on: base)
+  pair.open()
+}
+
+func onThisThread(_ pair: StreamPair) throws {
+  let base = try EventBase()
+  pair.schedule(on: base)
+  pair.open()
+  base.schedule(after: .milliseconds(100)) { base.stop() }
+  base.run()
+}
+
+actor Tally {
+  private let base: EventBase
+  private var events = 0
+
+  init(on base: EventBase) { self.base = base }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { base.asUnownedSerialExecutor() }
+
+  nonisolated func follow(_ stream: ReadStream) {
+    stream.setClient(.all) { _, _ in
+      self.assumeIsolated { tally in tally.events += 1 }
+    }
+    stream.schedule(on: base)
+  }
+}
+
+try pairs()
+let (near, far) = try StreamPair.connected()
+limits(near)
+send(Array(repeating: 0x2E, count: 1_000_000), to: near.output)
+try onAThreadOfItsOwn(near)
+print("\(countAll(of: far)) bytes, then \(far.input.status)")
+try onThisThread(StreamPair.bound())
