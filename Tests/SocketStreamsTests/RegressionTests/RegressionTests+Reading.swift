@@ -1,0 +1,188 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Faults that were found by reading the code or by trying to break it, each named after what it showed.
+import Glibc
+import SocketStreams
+import Testing
+
+@Suite("Faults found by reading and by breaking", .serialized, .timeLimit(.minutes(1)))
+struct FoundRegressions {
+  // S131, D17
+  @Test("a client that uses up nothing of what it is lent is lent more when more arrives, and is told of it")
+  func lendingGrows() throws {
+    let base = try EventBase.startThread()
+    let (pair, peer) = StreamPair.scripted()
+    let lent = Shared<[Int]>([])
+    pair.input.setClient([.hasBytesAvailable]) { stream, _ in
+      stream.withAvailableBytes { bytes in
+        lent.with { $0.append(bytes.byteCount) }
+        return bytes.byteCount < 5 ? 0 : bytes.byteCount
+      }
+    }
+    pair.input.schedule(on: base)
+    pair.input.open()
+    peer.send([1, 2])
+    #expect(eventually(within: 5) { lent.value == [2] })
+    peer.send([3, 4, 5])
+    #expect(eventually(within: 5) { lent.value == [2, 5] })
+    #expect(!pair.input.hasBytesAvailable)
+  }
+
+  // S36, S126, S173
+  @Test("a write limit that passes reaches the read half behind bytes that nobody had read")
+  func limitBehindBytes() throws {
+    let base = try EventBase.startThread()
+    let (near, far) = try StreamPair.connected()
+    near.open()
+    far.open()
+    try far.output.write([7])
+    near.output.setProperty(.writeTimeout, to: .milliseconds(50))
+    near.output.schedule(on: base)
+    try near.output.write(moving: StreamBuffer([UInt8](repeating: 0, count: 8_000_000)))
+    #expect(eventually(within: 5) { near.output.status == .error })
+    var byte: [UInt8] = [0]
+    var memory = byte.mutableSpan
+    var span = memory.mutableBytes
+    #expect(try near.input.read(into: &span) == 1, "the byte comes first")
+    #expect(near.input.status == .error)
+    #expect(near.input.error?.code == ETIMEDOUT)
+  }
+
+  // G1, S161
+  @Test(
+    "abort after close of a writer with a queue cuts the connection",
+    arguments: [ConnectionOptions.Transport.direct, .bufferevent])
+  func abortAfterClose(_ transport: ConnectionOptions.Transport) throws {
+    let listener = try RawListener()
+    var options = ConnectionOptions()
+    options.transport = transport
+    let pair = StreamPair(host: "127.0.0.1", port: listener.port, options: options)
+    pair.open()
+    let peer = try #require(listener.accept())
+    #expect(pair.output.waitUntilReady(timeout: .seconds(5)))
+    try pair.output.write(moving: StreamBuffer([UInt8](repeating: 0, count: 16_000_000)))
+    pair.close()
+    pair.abort()
+    var poller = pollfd(fd: peer.fd, events: 0, revents: 0)
+    #expect(poll(&poller, 1, 5_000) == 1 && poller.revents & Int16(POLLHUP | POLLERR) != 0)
+  }
+
+  // Rule 10 of the architecture
+  @Test("the linger limit ends an unscheduled pair that was closed with bytes queued", arguments: 0..<4)
+  func unscheduledLinger(_ round: Int) throws {
+    let listener = try RawListener()
+    let pair = StreamPair(host: "127.0.0.1", port: listener.port)
+    pair.input.setProperty(.lingerTimeout, to: .milliseconds(1))
+    pair.open()
+    let peer = try #require(listener.accept())
+    #expect(pair.output.waitUntilReady(timeout: .seconds(5)))
+    try pair.output.write(moving: StreamBuffer([UInt8](repeating: 1, count: 8_000_000)))
+    pair.close()
+    #expect(eventually(within: 5) { pair.output.property(.socketNativeHandle) == nil })
+    withExtendedLifetime(peer) {}
+  }
+
+  // S21, S159
+  @Test("a pair that is refused a socket because another has it does not close it")
+  func refusedPairLeavesTheSocket() throws {
+    let (near, far) = try StreamPair.connected()
+    far.open()
+    near.open()
+    let fd = try #require(near.input.property(.socketNativeHandle))
+    let first = StreamPair(nativeSocket: fd)
+    #expect(first.open())
+    do {
+      let second = StreamPair(nativeSocket: fd, closesWhenDone: true)
+      #expect(!second.open())
+      #expect(second.input.error?.code == EBUSY)
+      second.close()
+    }
+    #expect(fcntl(fd, F_GETFD) >= 0)
+    first.close()
+  }
+
+  // S144, L4
+  @Test("a hard limit below the ordinary one is where canAcceptBytes ends")
+  func hardLimitFirst() throws {
+    let (pair, peer) = StreamPair.scripted()
+    pair.output.setProperty(.outputLimit, to: 100)
+    pair.output.setProperty(.outputHardLimit, to: 10)
+    peer.accept(0)
+    pair.output.open()
+    #expect(try pair.output.write([UInt8](repeating: 0, count: 50)) == 10)
+    #expect(!pair.output.canAcceptBytes)
+    #expect(try pair.output.write([1]) == nil)
+  }
+
+  // C7
+  @Test("a listener that is scheduled on a base that has ended is scheduled nowhere, and can be elsewhere")
+  func listenerOnAnEndedBase() throws {
+    let ended = try EventBase.startThread()
+    ended.stop()
+    ended.join()
+    let listener = try Listener(address: SocketAddress(ip: "127.0.0.1", port: 0)!)
+    listener.schedule(on: ended) { _, _ in }
+    let base = try EventBase.startThread()
+    let accepted = Signal()
+    listener.schedule(on: base) { _, _ in accepted.raise() }
+    let pair = StreamPair(address: listener.localAddress)
+    pair.open()
+    #expect(accepted.wait(seconds: 5))
+    listener.close()
+  }
+
+  // S119
+  @Test("a stream on a base that ends before it ever ran can be scheduled elsewhere")
+  func baseThatNeverRan() throws {
+    let (pair, peer) = StreamPair.scripted()
+    let told = Signal()
+    pair.input.setClient([.hasBytesAvailable]) { _, _ in told.raise() }
+    let idle = try EventBase()
+    pair.input.schedule(on: idle)
+    pair.input.open()
+    idle.invalidate()
+    peer.send([1])
+    let base = try EventBase.startThread()
+    pair.input.schedule(on: base)
+    #expect(told.wait(seconds: 5))
+  }
+
+  // H1
+  @Test("a limit that is set beside a longer one is kept at its own time")
+  func shorterLimit() throws {
+    let base = try EventBase.startThread()
+    let (near, far) = try StreamPair.connected()
+    far.open()
+    near.input.setProperty(.idleTimeout, to: .seconds(3_600))
+    let failed = Signal()
+    near.input.setClient([.errorOccurred]) { _, _ in failed.raise() }
+    near.input.schedule(on: base)
+    near.input.open()
+    base.sync {}
+    near.input.setProperty(.readTimeout, to: .milliseconds(20))
+    #expect(failed.wait(seconds: 5))
+    #expect(near.input.error?.code == ETIMEDOUT)
+  }
+
+  // C9, N1
+  @Test("with no descriptor left, making a base throws and the process lives")
+  func noDescriptorForABase() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+      guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(1) }
+      var made: [Int32] = []
+      while case let fd = dup(0), fd >= 0 { made.append(fd) }
+      for free in 0...3 {
+        do {
+          _ = try EventBase()
+          exit(2)
+        } catch {
+          guard (error as? StreamError)?.code == EMFILE else { exit(3) }
+        }
+        if free < 3 { close(made.removeLast()) }
+      }
+      close(made.removeLast())
+      close(made.removeLast())
+      guard (try? EventBase()) != nil else { exit(4) }
+    }
+  }
+}
