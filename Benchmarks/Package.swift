@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "SocketStreams", path: "..")],
+  targets: [
+    .executableTarget(
+      name: "EchoServer",
+      dependencies: [.product(name: "SocketStreams", package: "SocketStreams")],
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+  ]
+)
