@@ -24,17 +24,31 @@ struct EchoServer {
   }
 }
 
+/// Whether a write took less than it was given, so that the rest waits for room.
+///
+/// `@unchecked Sendable`: both clients are called on one base, one at a time.
+private final class Backlog: @unchecked Sendable {
+  var waits = false
+}
+
 /// Lends what arrived to the other half's write, and reads on when that has room again.
 private func echoByClosures(_ pair: StreamPair, on base: EventBase) {
   let (input, output) = (pair.input, pair.output)
+  let backlog = Backlog()
   input.setClient([.hasBytesAvailable, .endEncountered, .errorOccurred]) { input, event in
-    if event == .hasBytesAvailable { echo(input, output) } else { base.stop() }
+    if event == .hasBytesAvailable { echo(input, output, backlog) } else { base.stop() }
   }
-  output.setClient(.canAcceptBytes) { output, _ in echo(input, output) }
+  output.setClient(.canAcceptBytes) { output, _ in
+    if backlog.waits { echo(input, output, backlog) }
+  }
   pair.schedule(on: base)
   pair.open()
 }
 
-private func echo(_ input: ReadStream, _ output: WriteStream) {
-  _ = input.withAvailableBytes { bytes in (try? output.write(bytes)) ?? 0 }
+private func echo(_ input: ReadStream, _ output: WriteStream, _ backlog: Backlog) {
+  _ = input.withAvailableBytes { bytes in
+    let taken = (try? output.write(bytes)) ?? 0
+    backlog.waits = taken < bytes.byteCount
+    return taken
+  }
 }
