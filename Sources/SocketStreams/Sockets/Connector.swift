@@ -87,9 +87,12 @@ final class Connector: @unchecked Sendable {
     let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.contains(":")
     let host = isBracketed ? String(text.dropFirst().dropLast()) : text
     guard !host.isEmpty else { return perform(race.lookupFailed(.unresolved(.noName, "an empty name"))) }
-    lookup = options.resolver.resolve(host, port: port, family: options.addressFamily) { result in
+    // Weak, since a resolver may keep what it was asked after a cancel, and is itself among the options; a connector
+    // that still waits keeps itself.
+    lookup = options.resolver.resolve(host, port: port, family: options.addressFamily) { [weak self] result in
       // The resolver's thread is not ours.
-      self.loop.execute { self.lookedUp(result, host) }
+      guard let self else { return }
+      loop.execute { self.lookedUp(result, host) }
     }
   }
 

@@ -67,6 +67,7 @@ struct WriteRegressions {
       try WriteRegressions.writeToGonePeer(on: base, options)
       base.execute { base.invalidate() }
       #expect(ended.wait(seconds: 5))
+      host.free()
     }
   }
 
