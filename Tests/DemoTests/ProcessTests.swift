@@ -58,9 +58,7 @@ struct ProcessTests {
 
   @Test("when the reader of standard output has gone, the program ends quietly with 141")
   func brokenPipe() {
-    let process = DemoProcess(["help", "--man"])
-    process.closeOutput()
-    let result = process.wait()
+    let result = DemoProcess(["help", "--man"], hasReader: false).wait()
     #expect(result.code == 141 && result.errors.isEmpty)
   }
 }

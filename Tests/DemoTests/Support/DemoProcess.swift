@@ -42,13 +42,15 @@ final class DemoProcess {
   ///   - environment: Added to the test's own, from which everything that decides about colours is taken away.
   ///   - keepsInput: Whether standard input stays open, for ``write(_:)``.
   ///   - without: A standard descriptor that the program is started without.
+  ///   - hasReader: Whether anybody reads standard output; if not, the reader has gone before the program starts.
   init(
     _ arguments: [String], environment: [String: String] = [:], keepsInput: Bool = false,
-    without closed: Int32 = -1
+    without closed: Int32 = -1, hasReader: Bool = true
   ) {
     let (inputReader, inputWriter) = SocketCalls.pipe()
     let (outputReader, outputWriter) = SocketCalls.pipe()
     let (errorReader, errorWriter) = SocketCalls.pipe()
+    if !hasReader { close(outputReader) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     for (fd, target) in [(inputReader, 0), (outputWriter, 1), (errorWriter, 2)] {
@@ -76,7 +78,7 @@ final class DemoProcess {
     posix_spawnattr_destroy(&attributes)
     [inputReader, outputWriter, errorWriter].forEach { close($0) }
     pid = child
-    output = outputReader
+    output = hasReader ? outputReader : -1
     errors = errorReader
     input = inputWriter
     if !keepsInput { closeInput() }
