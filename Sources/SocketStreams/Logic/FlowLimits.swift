@@ -6,20 +6,23 @@ package struct FlowLimits: Equatable, Sendable {
   /// The most that copied writes leave queued. 0: nothing is queued, only what the kernel takes is taken.
   package var outputLimit: Int
   /// The most that may be queued at all, moved buffers included; `nil` for no such bound.
-  package var outputHardLimit: Int?
+  package var outputHardLimit: Int? {
+    get { hardLimit == .max ? nil : hardLimit }
+    set { hardLimit = newValue ?? .max }
+  }
+  private var hardLimit: Int
   /// What ``outputLimit`` was at first.
   package let defaultOutputLimit: Int
 
   package init(outputLimit: Int = 65_536, outputHardLimit: Int? = nil) {
     self.outputLimit = outputLimit
     defaultOutputLimit = outputLimit
-    self.outputHardLimit = outputHardLimit
+    hardLimit = outputHardLimit ?? .max
   }
 
   /// How many of `offered` bytes may join `queued` ones.
   package func room(queued: Int, offered: Int) -> Int {
-    let limit = min(outputLimit, outputHardLimit ?? .max)
-    return max(0, min(offered, limit - queued))
+    max(0, min(offered, min(outputLimit, hardLimit) - queued))
   }
 
   /// Whether one byte more may join `queued` ones.
@@ -27,7 +30,6 @@ package struct FlowLimits: Equatable, Sendable {
 
   /// Whether a moved buffer of `count` bytes may join `queued` ones, past the ordinary limit.
   package func admitsMoved(queued: Int, count: Int) -> Bool {
-    guard let outputHardLimit else { return true }
-    return count <= outputHardLimit - queued
+    count <= hardLimit - queued
   }
 }

@@ -21,10 +21,16 @@ package struct StreamLifecycle: Equatable, Sendable {
 
   package let direction: Direction
   package private(set) var status: StreamStatus = .notOpen
-  package private(set) var mask: StreamEvents = []
+  private var maskBits: UInt8 = 0
   package private(set) var events = PendingEvents()
 
   package init(_ direction: Direction) { self.direction = direction }
+
+  /// What the client wants to hear.
+  package private(set) var mask: StreamEvents {
+    get { StreamEvents(rawValue: UInt(maskBits)) }
+    set { maskBits = UInt8(truncatingIfNeeded: newValue.rawValue) }
+  }
 
   private var dataEvent: StreamEvents { direction == .reading ? .hasBytesAvailable : .canAcceptBytes }
 
@@ -36,11 +42,17 @@ package struct StreamLifecycle: Equatable, Sendable {
     case .opening: effects.insert(.stayOnLoop)
     case .open:
       effects.insert(.stayOnLoop)
-      if !events.isAnnounced, !events.waiting.contains(dataEvent) { effects.insert(.watch) }
+      if isWatching { effects.insert(.watch) }
     default: break
     }
     return effects
   }
+
+  /// Whether the half is open with nothing to tell.
+  package var isQuiet: Bool { status == .open && events.due(mask).isEmpty }
+
+  /// Whether an open half wants to hear from its transport when bytes arrive.
+  package var isWatching: Bool { events.isSilent }
 
   /// Whether a client would be told of the data event if it happened.
   package var wantsData: Bool { mask.contains(dataEvent) }
@@ -79,14 +91,14 @@ package struct StreamLifecycle: Equatable, Sendable {
   /// Bytes were read; `left` tells whether more are known to be there.
   @discardableResult
   package mutating func didRead(left: Bool) -> StreamEffects {
-    events.dataUsed(dataEvent, isReady: left && status == .open)
+    events.dataUsed(.hasBytesAvailable, isReady: left && status == .open)
     return effects
   }
 
   /// Bytes were written, or the event was asked for once more; `room` tells whether a write would be taken.
   @discardableResult
   package mutating func didWrite(room: Bool) -> StreamEffects {
-    events.dataUsed(dataEvent, isReady: room && status == .open)
+    events.dataUsed(.canAcceptBytes, isReady: room && status == .open)
     return effects
   }
 
@@ -103,12 +115,15 @@ package struct StreamLifecycle: Equatable, Sendable {
 
   @discardableResult
   package mutating func bytesArrived() -> StreamEffects {
-    if status == .open { events.dataReady(dataEvent) }
+    if status == .open { events.dataReady(.hasBytesAvailable) }
     return effects
   }
 
   @discardableResult
-  package mutating func roomAppeared() -> StreamEffects { bytesArrived() }
+  package mutating func roomAppeared() -> StreamEffects {
+    if status == .open { events.dataReady(.canAcceptBytes) }
+    return effects
+  }
 
   /// The peer sends no more, and every byte was read.
   @discardableResult
