@@ -16,12 +16,12 @@ struct DeadlineList {
 
   mutating func add(_ item: LoopItem) {
     guard item.deadlineSlot < 0 else { return }
-    item.deadlineSlot = items.count
+    item.deadlineSlot = Int32(items.count)
     items.append(item)
   }
 
   mutating func remove(_ item: LoopItem) {
-    let slot = item.deadlineSlot
+    let slot = Int(item.deadlineSlot)
     guard slot >= 0, slot < items.count, items[slot] === item else { return }
     item.deadlineSlot = -1
     if isScanning {
@@ -72,6 +72,6 @@ struct DeadlineList {
     let last = items.removeLast()
     guard slot < items.count else { return }
     items[slot] = last
-    last?.deadlineSlot = slot
+    last?.deadlineSlot = Int32(slot)
   }
 }

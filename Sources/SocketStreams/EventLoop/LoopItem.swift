@@ -7,9 +7,9 @@
 /// subclass adds the proof for its own state.
 class LoopItem: EventTarget, @unchecked Sendable {
   /// The place in the registry, −1 outside it. Owned by ``ItemRegistry``.
-  final var registrySlot = -1
+  final var registrySlot: Int32 = -1
   /// The place among the items with deadlines, −1 outside. Owned by ``DeadlineList``.
-  final var deadlineSlot = -1
+  final var deadlineSlot: Int32 = -1
 
   /// Called once for each ``EventLoop/wake(_:)``, on the loop's thread, no lock held.
   func service(on loop: EventLoop) {}
@@ -32,7 +32,7 @@ struct ItemRegistry {
 
   mutating func add(_ item: LoopItem) {
     precondition(item.registrySlot < 0, "register: the item is on a loop already")
-    item.registrySlot = items.count
+    item.registrySlot = Int32(items.count)
     items.append(item)
   }
 
@@ -40,12 +40,12 @@ struct ItemRegistry {
   /// - Returns: Whether it was there.
   @discardableResult
   mutating func remove(_ item: LoopItem) -> Bool {
-    let slot = item.registrySlot
+    let slot = Int(item.registrySlot)
     guard slot >= 0, slot < items.count, items[slot] === item else { return false }
     let last = items.removeLast()
     if last !== item {
       items[slot] = last
-      last.registrySlot = slot
+      last.registrySlot = Int32(slot)
     }
     item.registrySlot = -1
     return true

@@ -35,9 +35,7 @@ struct TourTests {
 
   @Test("a reader of the output that goes away ends the tour quietly with 141")
   func brokenPipe() {
-    let process = DemoProcess([])
-    process.closeOutput()
-    let result = process.wait()
+    let result = DemoProcess([], hasReader: false).wait()
     #expect(result.code == 141 && result.errors.isEmpty, "\(result.errorText)")
   }
 
