@@ -18,38 +18,51 @@ public typealias StreamClientCallback =
     _ stream: OpaquePointer, _ event: StreamEvent.RawValue, _ info: UnsafeMutableRawPointer?
   ) -> Void
 
-/// A client of whatever stream that may be able to describe its context.
-protocol DescribedClient: AnyObject {
-  var contextDescription: String? { get }
-}
-
-/// A registered client of a stream of type `Stream`.
+/// A registered client of a stream.
 ///
 /// `@unchecked Sendable`: a registration is called on one thread at a time (a half never overlaps its callbacks), and
-/// what it holds was handed over by a `sending` parameter or belongs to a C caller who promises as much.
-@safe
-final class StreamClient<Stream: AnyObject & Sendable>: DescribedClient, @unchecked Sendable {
-  @safe
-  private enum Call {
-    case closure((Stream, StreamEvent) -> Void)
-    case callback(StreamClientCallback)
-  }
+/// what a subclass holds was handed over by a `sending` parameter or belongs to a C caller who promises as much.
+class StreamClient: @unchecked Sendable {
+  /// Tells the client one event. No lock may be held. `stream` is the one that the client was made for.
+  func tell(_ stream: SocketStream, _ event: StreamEvent) {}
 
-  private let call: Call
+  /// The client's own words about its context, if it has any.
+  var contextDescription: String? { nil }
+}
+
+/// A closure for the events of a read stream.
+final class ReadHandler: StreamClient, @unchecked Sendable {
+  private let handler: (ReadStream, StreamEvent) -> Void
+
+  init(_ handler: sending @escaping (ReadStream, StreamEvent) -> Void) { self.handler = handler }
+
+  override func tell(_ stream: SocketStream, _ event: StreamEvent) {
+    unsafe handler(unsafeDowncast(stream, to: ReadStream.self), event)
+  }
+}
+
+/// A closure for the events of a write stream.
+final class WriteHandler: StreamClient, @unchecked Sendable {
+  private let handler: (WriteStream, StreamEvent) -> Void
+
+  init(_ handler: sending @escaping (WriteStream, StreamEvent) -> Void) { self.handler = handler }
+
+  override func tell(_ stream: SocketStream, _ event: StreamEvent) {
+    unsafe handler(unsafeDowncast(stream, to: WriteStream.self), event)
+  }
+}
+
+/// A C callback and its context.
+@safe
+final class CallbackClient: StreamClient, @unchecked Sendable {
+  private let callback: StreamClientCallback
   private let info: UnsafeMutableRawPointer?
   private let release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
   private let copyDescription: (@convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutablePointer<CChar>?)?
 
-  init(_ handler: sending @escaping (Stream, StreamEvent) -> Void) {
-    call = .closure(handler)
-    unsafe info = nil
-    unsafe release = nil
-    unsafe copyDescription = nil
-  }
-
   /// Retains the context's info, so the caller must hold no lock.
   init(_ callback: StreamClientCallback, _ context: StreamClientContext) {
-    unsafe call = .callback(callback)
+    unsafe self.callback = callback
     if unsafe context.info == nil {
       unsafe info = nil
       unsafe release = nil
@@ -62,16 +75,11 @@ final class StreamClient<Stream: AnyObject & Sendable>: DescribedClient, @unchec
 
   deinit { unsafe release?(info) }
 
-  /// Tells the client one event. No lock may be held.
-  func tell(_ stream: Stream, _ event: StreamEvent) {
-    switch call {
-    case .closure(let handler): handler(stream, event)
-    case .callback(let callback): unsafe callback(OpaqueStream.lend(stream), event.rawValue, info)
-    }
+  override func tell(_ stream: SocketStream, _ event: StreamEvent) {
+    unsafe callback(OpaqueStream.lend(stream), event.rawValue, info)
   }
 
-  /// The C client's own words about its context.
-  var contextDescription: String? {
+  override var contextDescription: String? {
     guard let text = unsafe copyDescription?(info) else { return nil }
     defer { unsafe free(text) }
     return unsafe String(cString: text)

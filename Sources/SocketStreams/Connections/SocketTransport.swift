@@ -17,24 +17,28 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
     case native
   }
 
+  // The smallest first, so that they share a word.
   private let origin: Origin
-  private var fd: Int32
-  /// The write half, while it is on a loop, which keeps it.
-  private unowned var writer: EventTarget?
   private var wasBlocking = false
   private var isClaimed = false
-  /// A failure that a look found. The kernel tells it once, and shows a plain end afterwards.
-  private var seenFailure: Int32?
+  private(set) var isBlocked = false
+  private var readWatch = Watch.off
+  private var writeWatch = Watch.off
+  private var fd: Int32
+  /// A failure that a look found, or 0. The kernel tells it once, and shows a plain end afterwards.
+  private var seenFailure: Int32 = 0
+  /// Where the two halves are watched for.
+  private var readLoop: EventLoop?
+  private var writeLoop: EventLoop?
+  /// The write half, while it is on a loop, which keeps it.
+  private unowned var writer: EventTarget?
   private var queue: Evbuffer?
   /// How many bytes are in the queue.
   private(set) var queuedCount = 0
   private var readEvent: EventHandle?
   private var writeEvent: EventHandle?
   private var hangUpEvent: EventHandle?
-  private var readWatch = (Watch.off, loop: nil as EventLoop?)
-  private var writeWatch = (Watch.off, loop: nil as EventLoop?)
   private(set) var limits: FlowLimits
-  private(set) var isBlocked = false
 
   /// A socket that somebody will connect.
   init() {
@@ -88,21 +92,23 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
 
   // MARK: - Receiving
 
+  @inline(__always)
   func receive(into buffer: inout MutableRawSpan) -> IOResult {
-    if let seenFailure { return .failed(seenFailure) }
+    if seenFailure != 0 { return .failed(seenFailure) }
     return fd >= 0 ? SystemCalls.receive(fd, into: &buffer) : .wouldBlock
   }
 
   func peek() -> IOResult {
-    if let seenFailure { return .failed(seenFailure) }
+    if seenFailure != 0 { return .failed(seenFailure) }
     let result = fd >= 0 ? SystemCalls.peek(fd) : .wouldBlock
     if case .failed(let code) = result { seenFailure = code }
     return result
   }
 
   func watchArrivals(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
-    readWatch = (watch, watch == .off ? nil : loop)
-    if watch == .active, writeWatch.loop === loop { hangUpEvent = nil }
+    readWatch = watch
+    readLoop = watch == .off ? nil : loop
+    if watch == .active, writeLoop === loop { hangUpEvent = nil }
     switch watch {
     case .active:
       if readEvent == nil {
@@ -113,7 +119,7 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
     case .idle: readEvent?.delete()
     case .off: readEvent = nil
     }
-    if writeWatch.loop === loop { watchHangUp() }
+    if writeLoop === loop { watchHangUp() }
   }
 
   func stopReceiving() {}
@@ -122,20 +128,28 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
 
   func setLimits(_ limits: FlowLimits) { self.limits = limits }
 
-  var acceptsBytes: Bool {
-    limits.admitsMore(queued: queuedCount) || (queuedCount == 0 && !isBlocked)
+  /// Nothing is queued, and no write was refused since there was room.
+  @inline(__always)
+  var isClear: Bool { queuedCount == 0 && !isBlocked }
+
+  var acceptsBytes: Bool { isClear || limits.admitsMore(queued: queuedCount) }
+
+  @inline(__always)
+  func send(_ bytes: RawSpan) -> IOResult {
+    if fd >= 0, queuedCount == 0 {
+      let result = SystemCalls.send(fd, bytes)
+      return result == .bytes(bytes.byteCount) ? result : queueRest(of: bytes, after: result)
+    }
+    return queueRest(of: bytes, after: .wouldBlock)
   }
 
-  func send(_ bytes: RawSpan) -> IOResult {
+  @inline(never)
+  private func queueRest(of bytes: RawSpan, after sent: IOResult) -> IOResult {
     var taken = 0
-    if fd >= 0, queuedCount == 0 {
-      switch SystemCalls.send(fd, bytes) {
-      case .bytes(let count):
-        if count == bytes.byteCount { return .bytes(count) }
-        taken = count
-      case .wouldBlock, .end: break
-      case .failed(let code): return .failed(code)
-      }
+    switch sent {
+    case .bytes(let count): taken = count
+    case .wouldBlock, .end: break
+    case .failed: return sent
     }
     let room = limits.room(queued: queuedCount, offered: bytes.byteCount - taken)
     if room > 0 { enqueue(bytes.extracting(taken..<taken + room)) }
@@ -185,7 +199,8 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
   }
 
   func watchRoom(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
-    writeWatch = (watch, watch == .off ? nil : loop)
+    writeWatch = watch
+    writeLoop = watch == .off ? nil : loop
     writer = watch == .off ? nil : half
     if watch != .idle { hangUpEvent = nil }
     switch watch {
@@ -204,8 +219,8 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
   /// read half is paused or elsewhere. Edge-triggered, since an error that nobody takes is reported without end; with
   /// nothing written, and not for arrivals, it fires only once at first. On the thread of the write half's loop.
   private func watchHangUp() {
-    let isTold = readWatch.0 == .active && readWatch.loop === writeWatch.loop
-    guard writeWatch.0 == .idle, !isTold, hangUpEvent == nil, fd >= 0, let writer, let loop = writeWatch.loop,
+    let isTold = readWatch == .active && readLoop === writeLoop
+    guard writeWatch == .idle, !isTold, hangUpEvent == nil, fd >= 0, let writer, let loop = writeLoop,
       loop.handle.supportsEdgeTrigger
     else { return }
     hangUpEvent = EventHandle(loop.handle, fd: fd, [.writable, .edgeTriggered, .persist], target: writer)

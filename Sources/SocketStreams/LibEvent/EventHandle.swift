@@ -10,7 +10,14 @@ struct EventHandle: ~Copyable {
   /// Makes an event, not yet added. `fd` is a descriptor, −1 for a timer, or a signal's number.
   init(_ loop: LoopHandle, fd: Int32, _ flags: EventFlags, target: EventTarget) {
     if loop.isAdopted { target.hostLoop = loop }
-    let callback: event_callback_fn = unsafe loop.isAdopted ? hostEventTrampoline : eventTrampoline
+    let callback: event_callback_fn =
+      if loop.isAdopted {
+        unsafe hostEventTrampoline
+      } else if target.letsGoLast {
+        unsafe lightEventTrampoline
+      } else {
+        unsafe eventTrampoline
+      }
     let made = unsafe event_new(loop.base, fd, flags.rawValue, callback, OpaqueContext.lend(target))
     guard let made = unsafe made else { fatalError("make an event: out of memory") }
     unsafe event = made
@@ -74,6 +81,10 @@ private func coarseClockLag() -> UInt64 {
 private func eventTrampoline(_ fd: Int32, _ flags: Int16, _ context: UnsafeMutableRawPointer?) {
   let target = unsafe OpaqueContext.borrowed(context, as: EventTarget.self)
   target.eventFired(EventFlags(rawValue: flags))
+}
+
+private func lightEventTrampoline(_ fd: Int32, _ flags: Int16, _ context: UnsafeMutableRawPointer?) {
+  unsafe OpaqueContext.use(context, as: EventTarget.self) { $0.eventFired(EventFlags(rawValue: flags)) }
 }
 
 private func hostEventTrampoline(_ fd: Int32, _ flags: Int16, _ context: UnsafeMutableRawPointer?) {

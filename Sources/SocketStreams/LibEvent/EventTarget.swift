@@ -34,6 +34,10 @@ class EventTarget: @unchecked Sendable {
 
   init() {}
 
+  /// Whether nothing touches the target any more once ``eventFired(_:)`` has let go of the last reference to it. Then the
+  /// trampoline does not hold it during the call, which would cost 40 instructions.
+  var letsGoLast: Bool { false }
+
   /// An event fired. Called on the loop's thread, no lock held, never nested in another call from the same
   /// loop.
   func eventFired(_ flags: EventFlags) {}

@@ -16,6 +16,15 @@ enum OpaqueContext {
     unsafe Unmanaged<Object>.fromOpaque(context!).takeUnretainedValue()
   }
 
+  /// Calls `body` with the object that was lent, without holding it.
+  @inline(__always)
+  static func use<Object: AnyObject>(
+    _ context: UnsafeMutableRawPointer?, as type: Object.Type, _ body: (Object) -> Void
+  ) {
+    // A callback is never registered without its context.
+    unsafe Unmanaged<Object>.fromOpaque(context.unsafelyUnwrapped)._withUnsafeGuaranteedRef(body)
+  }
+
   /// Gives a reference to C, for a callback that comes exactly once.
   static func give<Object: AnyObject>(_ object: Object) -> UnsafeMutableRawPointer {
     unsafe Unmanaged.passRetained(object).toOpaque()

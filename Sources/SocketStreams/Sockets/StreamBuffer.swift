@@ -7,10 +7,10 @@ internal import Glibc
 @safe
 public struct StreamBuffer: ~Copyable, Sendable {
   // Owned alone and never shared: a copy cannot be made, so no two threads meet here.
-  private nonisolated(unsafe) var memory: UnsafeMutableRawPointer?
-  private var start = 0
+  @usableFromInline nonisolated(unsafe) var memory: UnsafeMutableRawPointer?
+  @usableFromInline var start = 0
   /// How many bytes the buffer holds.
-  public private(set) var count = 0
+  public internal(set) var count = 0
   /// How many bytes fit, from the first one on.
   package private(set) var capacity: Int
 
@@ -34,6 +34,7 @@ public struct StreamBuffer: ~Copyable, Sendable {
   deinit { unsafe free(memory) }
 
   /// Shows the bytes. The span is valid during `body`.
+  @inlinable
   public func withBytes<R: ~Copyable, E: Error>(_ body: (_ bytes: RawSpan) throws(E) -> R) throws(E) -> R {
     try unsafe body(RawSpan(_unsafeStart: memory! + start, byteCount: count))  // not nil until given away
   }

@@ -31,27 +31,29 @@ final class Waiter: Sendable {
   }
 }
 
-/// The threads that wait for one pair. Guarded by the pair's lock.
-struct Waiters {
+/// The threads that wait for one pair.
+///
+/// `@unchecked Sendable`: guarded by the pair's lock.
+final class Waiters: @unchecked Sendable {
   private var waiting: [Waiter] = []
   /// Kept for the next wait, so that a thread that reads in blocking calls makes no descriptor for each.
   private var spare: Waiter?
 
   var isEmpty: Bool { waiting.isEmpty }
 
-  mutating func enter() -> Waiter {
+  func enter() -> Waiter {
     let waiter = spare ?? Waiter()
     spare = nil
     waiting.append(waiter)
     return waiter
   }
 
-  mutating func leave(_ waiter: Waiter) {
+  func leave(_ waiter: Waiter) {
     waiting.removeAll { $0 === waiter }
     spare = waiter
   }
 
-  mutating func dropSpare() { spare = nil }
+  func dropSpare() { spare = nil }
 
   func signal() { for waiter in waiting { waiter.signal() } }
 }

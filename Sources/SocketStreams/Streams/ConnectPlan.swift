@@ -10,6 +10,9 @@ final class ConnectPlan: @unchecked Sendable {
   var options: ConnectionOptions
   /// The addresses that failed, in order.
   var attempts: [ConnectAttempt] = []
+  /// Counts the connecting that was given up, so that its outcome is not taken for that of the next.
+  private(set) var round = 0
+  private var connector: Connector?
 
   init(_ target: ConnectTarget, _ options: ConnectionOptions) {
     self.target = target
@@ -32,9 +35,10 @@ final class ConnectPlan: @unchecked Sendable {
     return port == 0 ? .misuse(.badAddress, "the port 0 cannot be connected to") : nil
   }
 
-  func makeConnector(for endpoint: Endpoint, round: Int) -> Connector {
+  func makeConnector(for endpoint: Endpoint) -> Connector {
     attempts = []
-    return Connector(
+    let round = round
+    let connector = Connector(
       target, options: options,
       onAttempt: { [weak endpoint] address, code in
         guard let code else { return }  // it begins
@@ -45,5 +49,16 @@ final class ConnectPlan: @unchecked Sendable {
         // Closed and dropped at the very moment at which the connection was made.
         if case .connected(let fd, _) = outcome { SystemCalls.close(fd) }
       })
+    self.connector = connector
+    return connector
   }
+
+  /// Nobody waits for the connection any more.
+  /// - Returns: What to cancel once the lock is free.
+  func giveUpConnector() -> Connector? {
+    round += 1
+    return connector.take()
+  }
+
+  func connectorIsDone() { connector = nil }
 }

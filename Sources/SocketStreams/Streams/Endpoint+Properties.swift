@@ -15,15 +15,15 @@ extension Endpoint {
       case .localAddress: transport.descriptor.flatMap { try? SystemCalls.localAddress($0) }
       case .connectTimeout: plan?.options.connectTimeout
       case .connectAttempts: plan?.attempts
-      case .readTimeout: reading.deadline.duration
-      case .writeTimeout: writing.deadline.duration
-      case .idleTimeout: idle.duration
-      case .lingerTimeout: Duration.nanoseconds(Int64(clamping: lingerLimit))
-      case .inputLimit: inputLimit
+      case .readTimeout: limits?.reading.duration
+      case .writeTimeout: limits?.writing.duration
+      case .idleTimeout: limits?.idle.duration
+      case .lingerTimeout: Duration.nanoseconds(Int64(clamping: limits?.linger ?? StreamLimits.defaultLinger))
+      case .inputLimit: limits?.input ?? StreamLimits.defaultInput
       case .outputLimit: transport.limits.outputLimit
       case .outputHardLimit: transport.limits.outputHardLimit
-      case .bytesRead: reading.byteCount
-      case .bytesWritten: writing.byteCount
+      case .bytesRead: bytesRead
+      case .bytesWritten: bytesWritten
       case .queuedByteCount: transport.queuedCount
       case .noDelay: option(SocketOption.noDelay).map { $0 != 0 } ?? plan?.options.noDelay
       case .keepAlive: keepAlive
@@ -77,22 +77,23 @@ extension Endpoint {
       guard let plan, isIdle, isPositive(value) else { return false }
       plan.options.connectTimeout = value as? Duration
     case .readTimeout:
-      guard let deadline = limited(reading.deadline, value) else { return false }
-      reading.deadline = deadline
+      guard isPositive(value) else { return false }
+      limit(&limitsToChange().reading, value)
     case .writeTimeout:
-      guard let deadline = limited(writing.deadline, value) else { return false }
-      writing.deadline = deadline
+      guard isPositive(value) else { return false }
+      limit(&limitsToChange().writing, value)
     case .idleTimeout:
-      idle.waiting(true, now: SystemCalls.monotonicNow())
-      guard let deadline = limited(idle, value) else { return false }
-      idle = deadline
+      guard isPositive(value) else { return false }
+      let limits = limitsToChange()
+      limits.idle.waiting(true, now: SystemCalls.monotonicNow())
+      limit(&limits.idle, value)
     case .lingerTimeout:
       guard isPositive(value) else { return false }
-      lingerLimit = (value as? Duration)?.clampedNanoseconds ?? Endpoint.defaultLingerLimit
+      limitsToChange().linger = (value as? Duration)?.clampedNanoseconds ?? StreamLimits.defaultLinger
     case .inputLimit:
-      let size = value as? Int ?? Endpoint.defaultInputLimit
-      guard (1...Endpoint.largestLoan).contains(size) else { return false }
-      inputLimit = size
+      let size = value as? Int ?? StreamLimits.defaultInput
+      guard (1...StreamLimits.largestLoan).contains(size) else { return false }
+      limitsToChange().input = size
     case .outputLimit:
       let size = value as? Int ?? transport.limits.defaultOutputLimit
       guard size >= 0 else { return false }
@@ -125,12 +126,8 @@ extension Endpoint {
     (value as? Duration).map { $0 > .zero } ?? true
   }
 
-  /// `deadline` with another limit; `nil` for a limit that is none.
-  private func limited(_ deadline: ProgressDeadline, _ value: (any Sendable)?) -> ProgressDeadline? {
-    guard isPositive(value) else { return nil }
-    var deadline = deadline
+  private func limit(_ deadline: inout ProgressDeadline, _ value: (any Sendable)?) {
     deadline.limitChanged((value as? Duration)?.clampedNanoseconds, now: SystemCalls.monotonicNow())
-    return deadline
   }
 
   /// Sets an option of the socket that exists, or notes it for the one to come.

@@ -2,54 +2,48 @@
 // What the two halves of a pair share: the lock, the transport, the way it gets connected, the first failure, the
 // threads that wait, and the end of the connection.
 
-/// One direction's time limit and count.
-struct Traffic {
-  var deadline = ProgressDeadline()
-  var byteCount: UInt64 = 0
-}
-
 /// The middle of a pair.
 ///
 /// `@unchecked Sendable`: every stored property but the lock and the transport's identity is guarded by `lock`.
 final class Endpoint: TransportListener, @unchecked Sendable {
   private enum Phase { case idle, connecting, connected, failed }
 
-  let lock = Lock()
-  let transport: any StreamTransport
+  let lock = PairLock()
+  let closesByDefault: Bool
+  private var phase = Phase.idle
+  /// One half calls its client, and afterwards serves the other half, if that became due meanwhile.
+  var isServing = false
+  var isSiblingDue = false
+  /// Both halves have their events on one loop.
+  private(set) var areTogether = false
   var sides: SocketSides
-  /// The first hard failure; what both halves report.
-  private(set) var failure: StreamError?
-  /// What was asked for and counted in each direction.
-  var reading = Traffic()
-  var writing = Traffic()
-  /// The longest time in which nothing moves in either direction.
-  var idle = ProgressDeadline()
-  /// How long bytes that were accepted may make no progress after close, in nanoseconds.
-  var lingerLimit = Endpoint.defaultLingerLimit
-  /// The most that is taken from the transport at once for lending.
-  var inputLimit = Endpoint.defaultInputLimit
+  private var deferredEnding: SocketSides.Ending?
+  let transport: any StreamTransport
+  /// The transport, if it is the direct one.
+  let direct: Uncounted<SocketTransport>?
+  private var firstFailure: Failure?
+  /// What was set by the owner; `nil` as long as everything has its default.
+  private(set) var limits: StreamLimits?
   /// Where to connect to, and how; `nil` for what exists already.
   let plan: ConnectPlan?
-
-  static let defaultLingerLimit: UInt64 = 30_000_000_000
-  static let defaultInputLimit = 32_768
-  /// More than this cannot be lent at once.
-  static let largestLoan = 1 << 30
-
-  private var phase = Phase.idle
-  private var connector: Connector?
-  private var connectRound = 0
+  var bytesRead: UInt64 = 0
+  var bytesWritten: UInt64 = 0
   // The halves hold the endpoint; it forgets them when they leave, which every half does at the latest when its
   // stream is dropped.
   private(set) var reader: ReadHalf?
   private(set) var writer: WriteHalf?
-  let closesByDefault: Bool
-  private var waiters = Waiters()
-  private var hasWaiters = false
-  private var deferredEnding: SocketSides.Ending?
+  /// `nil` until the first thread waits.
+  private var waiters: Waiters?
+
+  /// An error in memory of its own: few pairs have one.
+  private final class Failure: Sendable {
+    let error: StreamError
+    init(_ error: StreamError) { self.error = error }
+  }
 
   init(_ transport: any StreamTransport, ownsDescriptor: Bool, plan: ConnectPlan? = nil) {
     self.transport = transport
+    direct = (transport as? SocketTransport).map { Uncounted($0) }
     self.plan = plan
     closesByDefault = ownsDescriptor
     sides = SocketSides(ownsDescriptor: ownsDescriptor)
@@ -63,11 +57,28 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     return halves
   }
 
+  /// The first hard failure; what both halves report.
+  var failure: StreamError? { firstFailure?.error }
+  var hasFailed: Bool { firstFailure != nil }
+
+  /// The limits, made with their defaults if none was set yet.
+  func limitsToChange() -> StreamLimits {
+    let limits = limits ?? StreamLimits()
+    self.limits = limits
+    return limits
+  }
+
   var isConnected: Bool { phase == .connected }
   var isIdle: Bool { phase == .idle }
 
   /// The other half, unless it has left.
   func sibling(of half: StreamHalf) -> StreamHalf? { half === reader ? writer : reader }
+
+  /// A half was put on a loop, taken off it, or scheduled elsewhere.
+  func seatsChanged() {
+    areTogether =
+      reader?.isSeated == true && writer?.isSeated == true && reader?.installed === writer?.installed
+  }
 
   private func eachHalf(_ body: (StreamHalf) -> Void) {
     if let reader { body(reader) }
@@ -80,7 +91,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// - Returns: What to start once the lock is free.
   func open(_ half: StreamHalf) -> Connector? {
     switch phase {
-    case .connected where failure == nil: half.connectionOpened()
+    case .connected where !hasFailed: half.connectionOpened()
     case .connected, .failed: half.connectionFailed()
     case .connecting: break
     case .idle:
@@ -96,8 +107,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
           return nil
         }
         phase = .connecting
-        connector = plan?.makeConnector(for: self, round: connectRound)
-        return connector
+        return plan?.makeConnector(for: self)
       }
     }
     return nil
@@ -110,9 +120,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     eachHalf { isAwaited = isAwaited || $0.lifecycle.status == .opening }
     guard phase == .connecting, !isAwaited else { return nil }
     phase = .idle
-    connectRound += 1
-    defer { connector = nil }
-    return connector
+    return plan?.giveUpConnector()
   }
 
   /// An address was tried in vain. Any thread.
@@ -121,12 +129,12 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// Connecting has ended; `round` tells which connecting. Any thread.
   func connectorFinished(_ outcome: Connector.Outcome, round: Int) {
     lock.lock()
-    guard phase == .connecting, round == connectRound else {
+    guard phase == .connecting, round == plan?.round else {
       lock.unlock()
       if case .connected(let fd, _) = outcome { SystemCalls.close(fd) }  // closed meanwhile
       return
     }
-    connector = nil
+    plan?.connectorIsDone()
     switch outcome {
     case .connected(let fd, _):
       transport.attach(fd, on: reader?.home ?? writer?.home)
@@ -141,7 +149,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// The connection is up: tells the halves that wait for it. The lock is held; any thread.
   func connectionOpened() {
     phase = .connected
-    if idle.isSet { idle.progressed(now: SystemCalls.monotonicNow()) }
+    if let limits, limits.idle.isSet { limits.idle.progressed(now: SystemCalls.monotonicNow()) }
     eachHalf { half in
       if half.lifecycle.status == .opening { half.connectionOpened() }
       half.transportSignalled()
@@ -168,7 +176,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   /// The connection failed; `half` found out. The first failure counts, for both halves.
   func fail(_ error: StreamError, by half: StreamHalf?) {
-    if failure == nil { failure = error }
+    if !hasFailed { firstFailure = Failure(error) }
     if phase != .connected { phase = .failed }
     sides.broke()
     half?.connectionFailed()
@@ -206,6 +214,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }
+    guard let waiters else { return transport.end(ending) }
     waiters.dropSpare()
     if waiters.isEmpty { return transport.end(ending) }
     deferredEnding = ending  // a thread still waits on the descriptor
@@ -215,15 +224,21 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   // MARK: - Waiting threads
 
   /// Something changed that a waiting thread may want to see. The lock is held.
+  @inline(__always)
   func signalWaiters() {
-    if hasWaiters { waiters.signal() }
+    if waiters != nil { wakeWaiters() }
   }
+
+  @inline(never)
+  private func wakeWaiters() { waiters?.signal() }
 
   /// Blocks until `isReady` answers true or `timeout` passes. Takes the lock and gives it back; `isReady` is asked with
   /// the lock held. `readiness` is what to poll the descriptor for.
   func wait(for readiness: SystemCalls.Readiness, timeout: Duration?, until isReady: () -> Bool) -> Bool {
     let limit = timeout.map { SystemCalls.monotonicNow() &+ $0.clampedNanoseconds }
     lock.lock()
+    let waiters = self.waiters ?? Waiters()
+    self.waiters = waiters
     var isTimely = true
     while true {
       // On a base that nobody runs, what is queued would wait for ever, and the peer's answer with it.
@@ -241,12 +256,10 @@ final class Endpoint: TransportListener, @unchecked Sendable {
       }
       let descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
       let waiter = waiters.enter()
-      hasWaiters = true
       lock.unlock()
       waiter.wait(descriptor, for: isStranded ? [readiness, .writable] : readiness, timeout: rest)
       lock.lock()
       waiters.leave(waiter)
-      hasWaiters = !waiters.isEmpty
     }
     var farewell: Farewell?
     if waiters.isEmpty, let ending = deferredEnding {

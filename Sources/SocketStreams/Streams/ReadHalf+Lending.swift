@@ -2,49 +2,44 @@
 // Lending: bytes are taken into a buffer of ours, shown to the client, and what it does not use up is kept.
 
 extension ReadHalf {
-  /// Lends what is there to `body`, which answers how many bytes it used up.
-  func lend<E: Error>(
-    atLeast minimum: Int, for stream: ReadStream, _ body: (RawSpan) throws(E) -> Int
-  ) throws(E) -> Int {
-    precondition(minimum <= Endpoint.largestLoan, "at most 1 GiB can be lent at once")
+  /// Takes what is there, to be lent. Every loan is given back with ``takeBack(_:used:for:)``.
+  /// - Returns: `nil` if there is nothing to lend.
+  func lend(atLeast minimum: Int, for stream: ReadStream) -> Loan? {
+    precondition(minimum <= StreamLimits.largestLoan, "at most 1 GiB can be lent at once")
     let minimum = max(minimum, 1)
     endpoint.lock.lock()
     guard lifecycle.status == .open, !isLending else {
       endpoint.lock.unlock()
-      return 0
+      return nil
     }
-    var lent = takeLeftover() ?? spareBuffer(minimum)
+    let lender = currentLoop
+    var lent = takeLeftover() ?? spareBuffer(of: lender, minimum)
     isLending = true
     // More than last time, or the same bytes would be lent for ever to a client that cannot use so few.
     let isLast = fill(&lent, atLeast: max(minimum, lent.count + 1))
     guard lent.count >= minimum || (isLast && lent.count > 0) else {
       isLending = false
-      giveUp(lent, isLast: isLast)
+      giveUp(Loan(bytes: lent, isLast: isLast, lender: lender))
       changed(by: stream)
-      return 0
+      return nil
     }
     endpoint.lock.unlock()
-    let used: Int
-    do throws(E) {
-      used = try lent.withBytes(body)
-    } catch {
-      takeBack(lent, used: 0, isLast: isLast, for: stream)
-      throw error
-    }
-    precondition(
-      used >= 0 && used <= lent.count, "a reader uses up between none and all of the bytes it was lent")
-    takeBack(lent, used: used, isLast: isLast, for: stream)
-    return used
+    return Loan(bytes: lent, isLast: isLast, lender: lender)
   }
+
+  /// The most that is taken from the transport at once.
+  private var inputLimit: Int { endpoint.limits?.input ?? StreamLimits.defaultInput }
 
   /// Takes bytes until `minimum` are in `lent`, or no more are there.
   /// - Returns: Whether the end or a failure is behind what is in `lent`.
   private func fill(_ lent: inout StreamBuffer, atLeast minimum: Int) -> Bool {
-    lent.reserve(max(endpoint.inputLimit, minimum) - lent.count)
+    lent.reserve(max(inputLimit, minimum) - lent.count)
     while lent.count < minimum {
-      let limit = max(endpoint.inputLimit, minimum) - lent.count
-      switch lent.append(atMost: limit, { space in endpoint.transport.receive(into: &space) }) {
-      case .bytes(let taken): progressed(taken)
+      let limit = max(inputLimit, minimum) - lent.count
+      switch lent.append(atMost: limit, { space in endpoint.receive(into: &space) }) {
+      case .bytes(let taken):
+        endpoint.bytesRead &+= UInt64(taken)
+        progressed()
       case .wouldBlock: return false
       case .end: return true
       case .failed(let code):
@@ -57,43 +52,66 @@ extension ReadHalf {
   }
 
   /// Nothing was lent: keeps the few bytes, or tells the end. The lock is held.
-  private func giveUp(_ lent: consuming StreamBuffer, isLast: Bool) {
-    if lent.count > 0 {
-      keepLeftover(lent)
+  private func giveUp(_ loan: consuming Loan) {
+    let isLast = loan.isLast
+    if loan.bytes.count > 0 {
+      keepLeftover(loan.bytes)
       // They are there, and too few: only more of them is news.
       lifecycle.didRead(left: false)
     } else {
-      returnSpare(lent)
+      loan.returnBuffer()
       if isLast { found(endpoint.transport.peek()) } else { lifecycle.didRead(left: false) }
     }
   }
 
-  private func takeBack(_ lent: consuming StreamBuffer, used: Int, isLast: Bool, for stream: ReadStream) {
-    lent.dropFirst(used)
-    let left = lent.count
+  /// Ends a loan of whose bytes the first `used` were used up.
+  func takeBack(_ loan: consuming Loan, used: Int, for stream: ReadStream) {
+    precondition(
+      used >= 0 && used <= loan.bytes.count, "a reader uses up between none and all of the bytes it was lent")
+    let isLast = loan.isLast
+    loan.bytes.dropFirst(used)
+    let left = loan.bytes.count
     endpoint.lock.lock()
     isLending = false
-    if left > 0 { keepLeftover(lent) } else { returnSpare(lent) }
+    if left > 0 { keepLeftover(loan.bytes) } else { loan.returnBuffer() }
     // With nothing used up only more bytes are news: none can come behind the end, nor into a full buffer.
-    if used > 0 || (!isLast && left < endpoint.inputLimit) { lifecycle.didRead(left: used > 0 && left > 0) }
-    if left == 0, endpoint.failure != nil {
+    if used > 0 || (!isLast && left < inputLimit) { lifecycle.didRead(left: used > 0 && left > 0) }
+    if left == 0, endpoint.hasFailed {
       // Behind the last byte, the failure that was found while they were lent, or before.
       look()
     }
     lookAgain()
-    changed(by: stream)
+    moved(by: stream, watching: watchWhenSeated)
   }
 
-  /// A buffer to lend from: the loop's own on its thread, so that lending allocates nothing there.
-  private func spareBuffer(_ minimum: Int) -> StreamBuffer {
-    if let loop = installed, loop.isCurrent, let spare = loop.spareBuffer.take() { return spare }
-    return StreamBuffer(capacity: max(endpoint.inputLimit, minimum))
+  private func spareBuffer(of lender: Uncounted<EventLoop>?, _ minimum: Int) -> StreamBuffer {
+    var spare: StreamBuffer?
+    lender?.use { spare = $0.spareBuffer.take() }
+    return spare ?? StreamBuffer(capacity: max(inputLimit, minimum))
   }
 
-  private func returnSpare(_ buffer: consuming StreamBuffer) {
-    guard buffer.capacity <= 4 * Endpoint.defaultInputLimit, let loop = installed, loop.isCurrent,
-      loop.spareBuffer == nil
-    else { return }
-    loop.spareBuffer = consume buffer
+  /// The half's loop, on its thread. It is not counted, as whoever runs it holds it.
+  private var currentLoop: Uncounted<EventLoop>? {
+    guard let loop = installed.map({ Uncounted($0) }), loop.use({ $0.isCurrent }) else { return nil }
+    return loop
+  }
+}
+
+/// Bytes on loan.
+@usableFromInline
+struct Loan: ~Copyable {
+  @usableFromInline var bytes: StreamBuffer
+  /// The end or a failure is behind the bytes.
+  let isLast: Bool
+  /// The loop on whose thread this is: lending its buffer allocates nothing.
+  let lender: Uncounted<EventLoop>?
+
+  /// Gives the loop a buffer for its next loan.
+  consuming func returnBuffer() {
+    guard let lender, bytes.capacity <= 4 * StreamLimits.defaultInput else { return }
+    var spare: StreamBuffer? = bytes
+    lender.use { loop in
+      if loop.spareBuffer == nil { loop.spareBuffer = spare.take() }
+    }
   }
 }

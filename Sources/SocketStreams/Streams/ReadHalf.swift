@@ -5,7 +5,7 @@
 /// `@unchecked Sendable`: as ``StreamHalf``; what is stored here is guarded by `endpoint.lock` too.
 final class ReadHalf: StreamHalf, @unchecked Sendable {
   /// Bytes that were lent and not used up, oldest first.
-  private var leftover: StreamBuffer?
+  private var leftover: Leftover?
   private(set) var leftoverCount = 0
   /// Bytes are lent at this moment, so nobody else may read, and the end may not be told.
   var isLending = false
@@ -15,13 +15,19 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   /// Keeps what a client left of what it was lent.
   func keepLeftover(_ buffer: consuming StreamBuffer) {
     leftoverCount = buffer.count
-    leftover = consume buffer
+    let leftover = leftover ?? Leftover()
+    self.leftover = leftover
+    leftover.bytes = consume buffer
   }
 
   func takeLeftover() -> StreamBuffer? {
+    guard leftoverCount > 0 else { return nil }
     leftoverCount = 0
-    return leftover.take()
+    return leftover?.bytes.take()
   }
+
+  /// The peer's end comes as an event of its own, so that any other means bytes or a failure.
+  private var endIsReported = false
 
   // MARK: - What StreamHalf asks
 
@@ -31,6 +37,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   }
 
   override func setWatch(_ watch: Watch, on loop: EventLoop) {
+    endIsReported = loop.handle.reportsEarlyClose
     endpoint.transport.watchArrivals(watch, on: loop, for: self)
   }
 
@@ -61,29 +68,33 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     endpoint.transport.stopReceiving()
   }
 
-  override func tell(_ client: AnyObject, _ stream: AnyObject, _ event: StreamEvent) {
-    unsafe unsafeDowncast(client, to: StreamClient<ReadStream>.self)
-      .tell(unsafeDowncast(stream, to: ReadStream.self), event)
-  }
+  @inline(__always)
+  override var watchWhenSeated: Watch { lifecycle.isWatching ? .active : .idle }
 
   /// The descriptor's event. `.readable` alone means bytes (or a failure, which the read will tell); with the peer's
   /// end reported, or a client that would not read, a look is needed.
   override func eventFired(_ flags: EventFlags) {
     endpoint.lock.lock()
-    guard let installed else { return endpoint.lock.unlock() }
-    if flags.contains(.closed) || !lifecycle.wantsData || !installed.handle.reportsEarlyClose {
+    guard isInstalled else { return endpoint.lock.unlock() }
+    if flags.contains(.closed) || !lifecycle.wantsData || !endIsReported {
       look()
     } else {
       lifecycle.bytesArrived()
     }
     endpoint.signalWaiters()
-    deliver(on: installed)
+    deliver()
   }
 
   // MARK: - Reading
 
   /// After a read: a transport without events of its own will not repeat what it said.
+  @inline(__always)
   func lookAgain() {
+    if endpoint.direct == nil { lookAgainIfToldOnce() }
+  }
+
+  @inline(never)
+  private func lookAgainIfToldOnce() {
     if !endpoint.transport.usesDescriptor, endpoint.transport.peek() != .wouldBlock { transportSignalled() }
   }
 
@@ -92,7 +103,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     switch result {
     case .bytes: lifecycle.bytesArrived()
     // A time limit, or a failure that the kernel told the other half: behind the last byte it is this half's too.
-    case .wouldBlock: if endpoint.failure != nil { lifecycle.transportFailed() }
+    case .wouldBlock: if endpoint.hasFailed { lifecycle.transportFailed() }
     case .end: ended()
     case .failed(let code): endpoint.fail(.posix(code, "read"), by: self)
     }
@@ -100,7 +111,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   private func ended() {
     endpoint.sides.endSeen()
-    if endpoint.failure != nil {
+    if endpoint.hasFailed {
       // The kernel told the failure to the other half, and shows a plain end here.
       lifecycle.transportFailed()
     } else {
@@ -112,7 +123,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   var hasBytesAvailable: Bool {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
-      if leftoverCount > 0 || isLending || endpoint.failure != nil { return true }
+      if leftoverCount > 0 || isLending || endpoint.hasFailed { return true }
       return endpoint.transport.peek() != .wouldBlock
     }
   }
@@ -125,33 +136,32 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
       endpoint.lock.unlock()
       return 0
     }
-    let count: Int?
-    switch take(into: &buffer) {
-    case .bytes(let taken):
-      progressed(taken)
-      lifecycle.didRead(left: leftoverCount > 0)
-      if endpoint.failure != nil { look() }
-      count = taken
-    case .wouldBlock:
-      lifecycle.didRead(left: false)
-      found(.wouldBlock)
-      count = nil
-    case .end:
-      ended()
-      count = 0
-    case .failed(let code):
-      endpoint.fail(.posix(code, "read"), by: self)
-      count = nil
-    }
-    lookAgain()
+    let result = take(into: &buffer)
+    guard case .bytes(let count) = result else { return try readNothing(result, for: stream) }
+    endpoint.bytesRead &+= UInt64(count)
+    progressed()
+    lifecycle.didRead(left: leftoverCount > 0)
     // Bytes that were taken are the answer; a failure behind them is the next call's.
-    let failure = count == nil ? error : nil
-    moved(by: stream)
-    if let failure { throw failure }
+    if endpoint.hasFailed { look() }
+    lookAgain()
+    moved(by: stream, watching: watchWhenSeated)
     return count
   }
 
+  /// There was nothing to take. Gives the lock back.
+  @inline(never)
+  private func readNothing(_ result: IOResult, for stream: ReadStream) throws(StreamError) -> Int? {
+    if result == .wouldBlock { lifecycle.didRead(left: false) }
+    found(result)
+    lookAgain()
+    let failure = error
+    moved(by: stream, watching: watchWhenSeated)
+    if let failure { throw failure }
+    return result == .end ? 0 : nil
+  }
+
   /// Gives the lock back.
+  @inline(never)
   private func readWhileNotOpen() throws(StreamError) -> Int? {
     defer { endpoint.lock.unlock() }
     switch lifecycle.status {
@@ -163,14 +173,17 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     }
   }
 
+  @inline(__always)
   private func take(into buffer: inout MutableRawSpan) -> IOResult {
-    if leftoverCount > 0 {
-      let count = leftover!.moveFirst(into: &buffer)  // not nil: it has a count
-      leftoverCount -= count
-      if leftoverCount == 0 { leftover = nil }
-      return .bytes(count)
-    }
-    return endpoint.transport.receive(into: &buffer)
+    leftoverCount > 0 ? takeLeftover(into: &buffer) : endpoint.receive(into: &buffer)
+  }
+
+  @inline(never)
+  private func takeLeftover(into buffer: inout MutableRawSpan) -> IOResult {
+    let count = leftover?.bytes?.moveFirst(into: &buffer) ?? 0
+    leftoverCount -= count
+    if leftoverCount == 0 { leftover?.bytes = nil }
+    return .bytes(count)
   }
 
   /// Reads into a buffer of the client's. `nil`: nothing yet.
@@ -195,7 +208,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
       let now = SystemCalls.monotonicNow()
       let rest = end.map { Duration.nanoseconds(Int64(clamping: $0 > now ? $0 - now : 0)) }
       let (status, limit, count) = endpoint.lock.withLock {
-        (lifecycle.status, deadline.duration, endpoint.reading.byteCount)
+        (lifecycle.status, deadline.duration, endpoint.bytesRead)
       }
       guard let limit, status == .opening || rest.map({ limit < $0 }) ?? true else { return wait(rest) }
       if status == .opening {
@@ -206,7 +219,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
       if wait(limit) { return true }
       endpoint.lock.lock()
       // Meanwhile another thread may have read, or bytes may have come after all.
-      if lifecycle.status == .open, !isReady, endpoint.reading.byteCount == count { deadlinePassed() }
+      if lifecycle.status == .open, !isReady, endpoint.bytesRead == count { deadlinePassed() }
       changed(by: nil)
     }
   }
@@ -221,8 +234,13 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   private var isReady: Bool {
     switch lifecycle.status {
     case .opening: false
-    case .open: leftoverCount > 0 || endpoint.failure != nil || endpoint.transport.peek() != .wouldBlock
+    case .open: leftoverCount > 0 || endpoint.hasFailed || endpoint.transport.peek() != .wouldBlock
     default: true
     }
   }
+}
+
+/// What a half keeps for its client, apart from the half: few ever keep anything.
+private final class Leftover {
+  var bytes: StreamBuffer?
 }

@@ -6,11 +6,11 @@
 /// Corresponds to `CFReadStreamRef`.
 public final class ReadStream: SocketStream, @unchecked Sendable {
   let reader: ReadHalf
+  override var half: StreamHalf { reader }
 
-  init(_ half: ReadHalf) {
-    reader = half
-    super.init(half)
-  }
+  init(_ half: ReadHalf) { reader = half }
+
+  deinit { reader.close(isDropped: true) }
 
   /// Ends reading. Cannot fail and never blocks; no event is delivered afterwards, not even one that was due. Nothing
   /// is told to the peer. A stream that was never opened stays as it is, and a second close does nothing.
@@ -33,7 +33,7 @@ public final class ReadStream: SocketStream, @unchecked Sendable {
   public func setClient(
     _ events: StreamEvents, handler: sending @escaping (_ stream: ReadStream, _ event: StreamEvent) -> Void
   ) -> Bool {
-    half.setClient(events, events.isEmpty ? nil : StreamClient<ReadStream>(handler), self)
+    half.setClient(events, events.isEmpty ? nil : ReadHandler(handler), self)
     return true
   }
 
@@ -51,7 +51,7 @@ public final class ReadStream: SocketStream, @unchecked Sendable {
       removeClient()
       return true
     }
-    unsafe half.setClient(events, StreamClient<ReadStream>(callback, context), self)
+    unsafe half.setClient(events, CallbackClient(callback, context), self)
     return true
   }
 
@@ -121,11 +121,27 @@ public final class ReadStream: SocketStream, @unchecked Sendable {
   ///
   /// Corresponds to `CFReadStreamGetBuffer`.
   @discardableResult
+  @inlinable
   public func withAvailableBytes<E: Error>(
     atLeast minimum: Int = 1, _ body: (_ bytes: RawSpan) throws(E) -> Int
   ) throws(E) -> Int {
-    try reader.lend(atLeast: minimum, for: self, body)
+    guard let loan = lend(atLeast: minimum) else { return 0 }
+    let used: Int
+    do throws(E) {
+      used = try loan.bytes.withBytes(body)
+    } catch {
+      takeBack(loan, used: 0)
+      throw error
+    }
+    takeBack(loan, used: used)
+    return used
   }
+
+  @usableFromInline
+  func lend(atLeast minimum: Int) -> Loan? { reader.lend(atLeast: minimum, for: self) }
+
+  @usableFromInline
+  func takeBack(_ loan: consuming Loan, used: Int) { reader.takeBack(loan, used: used, for: self) }
 
   /// Blocks the calling thread until a read would not return `nil`. Needs no base; calls no client.
   ///

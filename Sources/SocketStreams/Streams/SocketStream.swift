@@ -11,11 +11,10 @@
 ///
 /// `@unchecked Sendable`: the only stored property is constant and guards itself.
 public class SocketStream: @unchecked Sendable, CustomDebugStringConvertible {
-  final let half: StreamHalf
+  /// The half behind the stream, which a subclass holds.
+  var half: StreamHalf { preconditionFailure("a stream is for reading or for writing") }
 
-  init(_ half: StreamHalf) { self.half = half }
-
-  deinit { half.close(isDropped: true) }
+  init() {}
 
   /// Where the stream is in its life. Never blocks and never calls a client.
   ///

@@ -7,7 +7,7 @@ extension StreamHalf {
   /// The failure behind the status `error`. The lock is held.
   var error: StreamError? { lifecycle.status == .error ? endpoint.failure : nil }
 
-  func open(_ stream: AnyObject) -> Bool {
+  func open(_ stream: SocketStream) -> Bool {
     endpoint.lock.lock()
     guard !isGone, lifecycle.open() else {
       endpoint.lock.unlock()
@@ -37,7 +37,7 @@ extension StreamHalf {
     withExtendedLifetime(base) {}
   }
 
-  func schedule(on base: EventBase, _ stream: AnyObject) {
+  func schedule(on base: EventBase, _ stream: SocketStream) {
     endpoint.lock.lock()
     if home === base || isGone || lifecycle.isOver || base.loop.hasEnded { return endpoint.lock.unlock() }
     let previous = home
@@ -53,21 +53,20 @@ extension StreamHalf {
     changed(by: nil)
   }
 
-  func setClient(_ events: StreamEvents, _ client: AnyObject?, _ stream: AnyObject) {
+  func setClient(_ events: StreamEvents, _ client: StreamClient?, _ stream: SocketStream) {
     endpoint.lock.lock()
-    let previous = self.client
-    self.client = client
+    let previous = replaceClient(client)
     lifecycle.clientChanged(client == nil ? [] : events)
     changed(by: stream)
     withExtendedLifetime(previous) {}
   }
 
   /// Status, peer and client, for people.
-  func describe(_ stream: AnyObject) -> String {
+  func describe(_ stream: SocketStream) -> String {
     endpoint.lock.lock()
     let status = lifecycle.status
     let place = endpoint.peerDescription
-    let client = self.client as? any DescribedClient
+    let client = self.client
     let error = self.error
     endpoint.lock.unlock()
     var text = "\(type(of: stream)) \(status)\(place.map { " " + $0 } ?? "")"

@@ -14,27 +14,27 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     set { storedLifecycle = newValue }
   }
   /// The base that the stream is scheduled on.
-  final var home: EventBase?
+  final var home: EventBase? { didSet { seatChanged() } }
   /// The loop that holds this half's events and a reference to it. Set and cleared on that loop's thread only.
-  final var installed: EventLoop?
-  /// The registered `StreamClient`, typed by the subclass.
-  final var client: AnyObject?
+  final private(set) var installed: EventLoop? { didSet { seatChanged() } }
+  final private(set) var isInstalled = false
+  /// The half's events are on the loop of its home.
+  final private(set) var isSeated = false
+  final var client: StreamClient?
+  /// The registration that was replaced while its client was being called: it ends after that call.
+  final var retired: StreamClient?
   /// The stream itself, held while its base keeps it alive.
-  final var keptStream: AnyObject?
+  final var keptStream: SocketStream?
   /// The stream was closed after being opened, or dropped: this half only has to finish.
   final var isGone = false
 
   private var storedLifecycle: StreamLifecycle
-  private var watch = Watch.off
-  private var isDelivering = false
-  /// What this half's client makes due for the other half while it is being called is told right after it, in the same
-  /// pass of the loop: no other event of the loop comes between, and no system call.
-  private var servesSibling = false
-  private var isSiblingDue = false
+  final private(set) var watch = Watch.off
+  final var isDelivering = false
   private var isTracked = false
   /// The loop that was asked to service this half and has not done so yet.
-  private var wokenLoop: EventLoop?
-  private var hasNews = false
+  final var wokenLoop: EventLoop?
+  final var hasNews = false
   private var hasLeft = false
 
   init(_ direction: StreamLifecycle.Direction, _ endpoint: Endpoint) {
@@ -44,13 +44,16 @@ class StreamHalf: LoopItem, @unchecked Sendable {
 
   /// No progress in this direction for too long ends the connection.
   final var deadline: ProgressDeadline {
-    get { lifecycle.direction == .reading ? endpoint.reading.deadline : endpoint.writing.deadline }
-    set {
-      switch lifecycle.direction {
-      case .reading: endpoint.reading.deadline = newValue
-      case .writing: endpoint.writing.deadline = newValue
-      }
-    }
+    get { endpoint.limits?[lifecycle.direction] ?? ProgressDeadline() }
+    set { endpoint.limitsToChange()[lifecycle.direction] = newValue }
+  }
+
+  private var isTimed: Bool { endpoint.limits?.isTimed(lifecycle.direction) ?? false }
+
+  private func seatChanged() {
+    isInstalled = installed != nil
+    isSeated = isInstalled && home?.loop === installed
+    endpoint.seatsChanged()
   }
 
   // MARK: - What the subclasses answer. The lock is held.
@@ -75,54 +78,12 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   func leaveTransport() {}
   /// Whether the deadline's clock should run.
   var isWaitingForPeer: Bool { false }
-
-  /// Calls the client. The lock is not held.
-  func tell(_ client: AnyObject, _ stream: AnyObject, _ event: StreamEvent) {}
+  /// What the events of an open half should be that is on the loop of its home.
+  var watchWhenSeated: Watch { .off }
 
   // MARK: - On the loop
 
   override final func service(on loop: EventLoop) { service(on: loop, thenSibling: true) }
-
-  private func service(on loop: EventLoop, thenSibling: Bool) {
-    endpoint.lock.lock()
-    if wokenLoop === loop { wokenLoop = nil }
-    if hasNews {
-      hasNews = false
-      look()
-    }
-    deliver(on: loop, thenSibling: thenSibling)
-  }
-
-  /// Calls the client with what is due, each event once, and puts the half's events in order. Gives the lock back.
-  /// - Parameter thenSibling: Whether the other half follows, if one of the calls made something due for it.
-  final func deliver(on loop: EventLoop, thenSibling: Bool = true) {
-    guard !isDelivering else { return endpoint.lock.unlock() }
-    var served: StreamEvents = []
-    servesSibling = thenSibling
-    while home?.loop === loop, client != nil, keptStream != nil,
-      let event = lifecycle.nextEvent(except: served)
-    {
-      served.insert(StreamEvents(event))
-      isDelivering = true
-      callClient(event)
-      endpoint.lock.lock()
-      isDelivering = false
-    }
-    servesSibling = false
-    let sibling = isSiblingDue ? endpoint.sibling(of: self) : nil
-    isSiblingDue = false
-    if isAtRest(on: loop) { endpoint.lock.unlock() } else { finish(settle(on: loop)) }
-    sibling?.service(on: loop, thenSibling: false)
-  }
-
-  /// Gives the lock back and calls the client. A function of its own, so that its references to the client and the
-  /// stream end before the lock is taken again: their end may run code of the owner.
-  @inline(never)
-  private func callClient(_ event: StreamEvent) {
-    guard let client, let keptStream else { return endpoint.lock.unlock() }
-    endpoint.lock.unlock()
-    tell(client, keptStream, event)
-  }
 
   override final func loopWillEnd(_ loop: EventLoop) {
     endpoint.lock.lock()
@@ -138,7 +99,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
 
   override final func nextDeadline(_ loop: EventLoop, now: UInt64) -> UInt64? {
     endpoint.lock.lock()
-    guard installed === loop, endpoint.failure == nil, deadline.isSet || endpoint.idle.isSet else {
+    guard installed === loop, !endpoint.hasFailed, let limits = endpoint.limits, isTimed else {
       isTracked = false
       endpoint.lock.unlock()
       return nil
@@ -146,7 +107,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     deadline.waiting(isWaitingForPeer, now: now)
     if let expiry = deadline.expiry, expiry <= now { lookForProgress() }
     let own = deadline.isSet ? deadline.expiry ?? now &+ deadline.limit : .max
-    let idle = lifecycle.status == .open ? endpoint.idle.expiry ?? .max : .max
+    let idle = lifecycle.status == .open ? limits.idle.expiry ?? .max : .max
     if own <= now {
       deadlinePassed()
     } else if idle <= now {
@@ -172,16 +133,18 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     endpoint.fail(.posix(Errno.timedOut, lifecycle.direction == .reading ? "read" : "write"), by: self)
   }
 
-  /// `count` bytes moved.
-  final func progressed(_ count: Int) {
-    switch lifecycle.direction {
-    case .reading: endpoint.reading.byteCount &+= UInt64(count)
-    case .writing: endpoint.writing.byteCount &+= UInt64(count)
-    }
-    guard deadline.isSet || endpoint.idle.isSet else { return }
+  /// Bytes moved.
+  @inline(__always)
+  final func progressed() {
+    if endpoint.limits != nil { startTimesAnew() }
+  }
+
+  @inline(never)
+  private func startTimesAnew() {
+    guard let limits = endpoint.limits, isTimed else { return }
     let now = SystemCalls.monotonicNow()
-    deadline.progressed(now: now)
-    endpoint.idle.progressed(now: now)
+    limits[lifecycle.direction].progressed(now: now)
+    limits.idle.progressed(now: now)
   }
 
   // MARK: - Putting the events in order
@@ -190,8 +153,10 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   final func settle(on loop: EventLoop?) -> Aftermath {
     let effects = lifecycle.effects
     let place = place(effects)
+    var held: StreamHalf?
     if let installed, installed !== place {
       guard installed === loop else { return aftermath(effects) }
+      held = self
       uninstall(from: installed, unregister: true)
     }
     if let place {
@@ -200,7 +165,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
           place.register(self)
           installed = place
         }
-        if !isTracked, deadline.isSet || endpoint.idle.isSet {
+        if !isTracked, isTimed {
           isTracked = true
           place.trackDeadlines(of: self)
         }
@@ -215,7 +180,9 @@ class StreamHalf: LoopItem, @unchecked Sendable {
         wake(place)
       }
     }
-    return aftermath(effects)
+    var rest = aftermath(effects)
+    rest.half = held
+    return rest
   }
 
   private func uninstall(from loop: EventLoop, unregister: Bool) {
@@ -253,26 +220,31 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     return rest
   }
 
-  /// Gives the lock back and lets go.
+  /// Gives the lock back and lets go, last of the half itself: nobody may touch it afterwards.
   final func finish(_ rest: consuming Aftermath) {
     endpoint.lock.unlock()
     rest.farewell?.perform()
+    withExtendedLifetime(rest.half) {}
   }
+
+  /// The last reference to a half goes in ``finish(_:)``.
+  override final var letsGoLast: Bool { true }
 
   // MARK: - After a call of the owner
 
   /// Sees to it that a change just made takes effect, on whatever thread this is. Gives the lock back.
   ///
   /// Never calls the client: what is due comes from a later pass of the loop.
-  final func changed(by stream: AnyObject?) {
+  final func changed(by stream: SocketStream?) {
     let effects = lifecycle.effects
     if keptStream == nil, home != nil, effects.contains(.stayOnLoop) { keptStream = stream }
     if isDelivering { return endpoint.lock.unlock() }
     guard let loop = installed ?? place(effects) else { return finish(settle(on: nil)) }
     if loop.isCurrent { return finish(settle(on: loop)) }
     if installed == nil || installed === place(effects) {
-      let isUntracked = !isTracked && (deadline.isSet || endpoint.idle.isSet)
-      if installed == nil || isUntracked || wantedWatch(effects) != watch || effects.contains(.deliver) {
+      if installed == nil || (!isTracked && isTimed) || wantedWatch(effects) != watch
+        || effects.contains(.deliver)
+      {
         wake(loop)
       }
       return finish(aftermath(effects))
@@ -282,27 +254,30 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     loop.perform { self.service(on: loop) }
   }
 
-  /// Whether everything is in order as it is. The hot path's question, which saves ``settle(on:)``.
-  private func isAtRest(on loop: EventLoop?) -> Bool {
-    let effects = lifecycle.effects
-    return installed === loop && effects.contains(.stayOnLoop) && !effects.contains(.deliver) && !hasNews
-      && home?.loop === loop && wantedWatch(effects) == watch && !deadline.isSet && !endpoint.idle.isSet
+  /// After a read or a write: does what ``changed(by:)`` does, if there is anything to do. Gives the lock back.
+  /// - Parameter wanted: ``watchWhenSeated``.
+  @inline(__always)
+  final func moved(by stream: SocketStream, watching wanted: Watch) {
+    if isDelivering || isAtRest(watching: wanted) || isLeftToSibling(watching: wanted) {
+      return endpoint.lock.unlock()
+    }
+    changed(by: stream)
   }
 
-  /// After a read or a write: does what ``changed(by:)`` does, if there is anything to do. Gives the lock back.
-  final func moved(by stream: AnyObject) {
-    if isDelivering || isAtRest(on: installed) || isLeftToSibling { return endpoint.lock.unlock() }
-    changed(by: stream)
+  /// Whether everything is in order as it is: nothing to tell, no event to change, no time to measure. The question of
+  /// the hot path, which saves ``settle(on:)``.
+  @inline(__always)
+  final func isAtRest(watching wanted: Watch) -> Bool {
+    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && endpoint.limits == nil
   }
 
   /// Whether all there is to do is to call the client, and the other half does that as soon as its own client, which
   /// is being called on the same loop, returns.
-  private var isLeftToSibling: Bool {
-    guard let sibling = endpoint.sibling(of: self), sibling.servesSibling, sibling.isDelivering,
-      let installed, sibling.installed === installed, home?.loop === installed
-    else { return false }
-    sibling.isSiblingDue = true
-    return wantedWatch(lifecycle.effects) == watch
+  @inline(__always)
+  private func isLeftToSibling(watching wanted: Watch) -> Bool {
+    guard endpoint.isServing, endpoint.areTogether else { return false }
+    endpoint.isSiblingDue = true
+    return watch == wanted
   }
 
   /// Something about the transport may have changed: has the half look, on its loop. The lock is held; any thread.
@@ -316,7 +291,8 @@ class StreamHalf: LoopItem, @unchecked Sendable {
 
 /// What must wait until the lock is free: references whose end may run code of the owner, and the connection's end.
 struct Aftermath: ~Copyable {
-  var stream: AnyObject?
-  var client: AnyObject?
+  var stream: SocketStream?
+  var client: StreamClient?
   var farewell: Farewell?
+  var half: StreamHalf?
 }

@@ -57,7 +57,8 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   override func willLeave() {
     guard sink.queuedCount > 0 else { return }
-    deadline.limitChanged(endpoint.lingerLimit, now: SystemCalls.monotonicNow())
+    deadline.limitChanged(
+      endpoint.limits?.linger ?? StreamLimits.defaultLinger, now: SystemCalls.monotonicNow())
     limitChanged()
   }
 
@@ -72,18 +73,17 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     }
   }
 
-  override func tell(_ client: AnyObject, _ stream: AnyObject, _ event: StreamEvent) {
-    unsafe unsafeDowncast(client, to: StreamClient<WriteStream>.self)
-      .tell(unsafeDowncast(stream, to: WriteStream.self), event)
+  override var watchWhenSeated: Watch {
+    endpoint.isClear || !(sink.isBlocked || hasBacklog) ? .idle : .active
   }
 
   /// The descriptor's event: there is room.
   override func eventFired(_ flags: EventFlags) {
     endpoint.lock.lock()
-    guard let installed else { return endpoint.lock.unlock() }
+    guard isInstalled else { return endpoint.lock.unlock() }
     drain()
     endpoint.signalWaiters()
-    deliver(on: installed)
+    deliver()
   }
 
   // MARK: - Writing
@@ -93,7 +93,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     let before = sink.queuedCount
     let result = sink.drain()
     let moved = before - sink.queuedCount
-    if moved > 0 { progressed(0) }
+    if moved > 0 { progressed() }
     if case .failed(let code) = result { return endpoint.fail(.posix(code, "write"), by: self) }
     if sink.queuedCount == 0, lifecycle.status == .open, sink.acceptsBytes { lifecycle.roomAppeared() }
   }
@@ -119,7 +119,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
       rearm(for: stream)
       return 0
     }
-    return try wrote(sink.send(bytes), for: stream)
+    return try wrote(endpoint.send(bytes), for: stream)
   }
 
   /// Takes over a whole buffer.
@@ -138,23 +138,33 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   }
 
   /// Gives the lock back.
+  @inline(__always)
   private func wrote(_ result: IOResult, for stream: WriteStream) throws(StreamError) -> Int? {
-    var count: Int?
-    switch result {
-    case .bytes(let taken):
-      progressed(taken)
-      lifecycle.didWrite(room: sink.acceptsBytes)
-      count = taken
-    case .wouldBlock, .end: lifecycle.didWrite(room: false)
-    case .failed(let code): endpoint.fail(.posix(code, "write"), by: self)
-    }
-    let failure = error
-    moved(by: stream)
-    if let failure { throw failure }
+    guard case .bytes(let count) = result else { return try wroteNothing(result, for: stream) }
+    endpoint.bytesWritten &+= UInt64(count)
+    progressed()
+    let isClear = endpoint.isClear
+    lifecycle.didWrite(room: isClear || sink.acceptsBytes)
+    moved(by: stream, watching: isClear ? .idle : watchWhenSeated)
     return count
   }
 
+  /// Gives the lock back.
+  @inline(never)
+  private func wroteNothing(_ result: IOResult, for stream: WriteStream) throws(StreamError) -> Int? {
+    if case .failed(let code) = result {
+      endpoint.fail(.posix(code, "write"), by: self)
+    } else {
+      lifecycle.didWrite(room: false)
+    }
+    let failure = error
+    moved(by: stream, watching: watchWhenSeated)
+    if let failure { throw failure }
+    return nil
+  }
+
   /// Why nothing can be written. Gives the lock back.
+  @inline(never)
   private func refusal() -> StreamError {
     defer { endpoint.lock.unlock() }
     return lifecycle.status == .error

@@ -6,11 +6,11 @@
 /// Corresponds to `CFWriteStreamRef`.
 public final class WriteStream: SocketStream, @unchecked Sendable {
   let writer: WriteHalf
+  override var half: StreamHalf { writer }
 
-  init(_ half: WriteHalf) {
-    writer = half
-    super.init(half)
-  }
+  init(_ half: WriteHalf) { writer = half }
+
+  deinit { writer.close(isDropped: true) }
 
   /// Sends what was accepted, then ends this direction, so that the peer sees the end (half-close). The read stream
   /// stays open. Cannot fail and never blocks; no event is delivered afterwards.
@@ -35,7 +35,7 @@ public final class WriteStream: SocketStream, @unchecked Sendable {
   public func setClient(
     _ events: StreamEvents, handler: sending @escaping (_ stream: WriteStream, _ event: StreamEvent) -> Void
   ) -> Bool {
-    half.setClient(events, events.isEmpty ? nil : StreamClient<WriteStream>(handler), self)
+    half.setClient(events, events.isEmpty ? nil : WriteHandler(handler), self)
     return true
   }
 
@@ -53,7 +53,7 @@ public final class WriteStream: SocketStream, @unchecked Sendable {
       removeClient()
       return true
     }
-    unsafe half.setClient(events, StreamClient<WriteStream>(callback, context), self)
+    unsafe half.setClient(events, CallbackClient(callback, context), self)
     return true
   }
 

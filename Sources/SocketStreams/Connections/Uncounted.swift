@@ -1,0 +1,16 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// References that are not counted. Counting one reference costs as much as all the rest of a small function, and on the
+// hot path somebody else holds the object anyway.
+
+/// An object that somebody else keeps for longer than this reference is used.
+@safe
+struct Uncounted<Object: AnyObject> {
+  private let reference: Unmanaged<Object>
+
+  @inline(__always)
+  init(_ object: Object) { unsafe reference = Unmanaged.passUnretained(object) }
+
+  /// Calls `body` with the object. Whoever calls this sees to it that the object is held until it returns.
+  @inline(__always)
+  func use<R>(_ body: (Object) -> R) -> R { unsafe reference._withUnsafeGuaranteedRef(body) }
+}

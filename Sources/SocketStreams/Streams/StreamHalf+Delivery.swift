@@ -1,0 +1,95 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Calling the client, on the thread of the half's loop. The hot path: with nothing else to do, a round trip gets through
+// here without counting a reference, and takes the lock twice.
+
+extension StreamHalf {
+  func service(on loop: EventLoop, thenSibling: Bool) {
+    endpoint.lock.lock()
+    if wokenLoop === loop { wokenLoop = nil }
+    if hasNews {
+      hasNews = false
+      look()
+    }
+    deliver(on: loop, thenSibling: thenSibling)
+  }
+
+  /// Calls the client with what is due, each event once, and puts the half's events in order. Gives the lock back.
+  /// - Parameters:
+  ///   - loop: The loop whose thread this is; `nil` for the one that the half's events are on.
+  ///   - thenSibling: Whether the other half follows, if one of the calls made something due for it: in the same pass
+  ///     of the loop, so that no other event of the loop comes between, and no system call.
+  func deliver(on loop: EventLoop? = nil, thenSibling: Bool = true) {
+    guard !isDelivering else { return endpoint.lock.unlock() }
+    var served: StreamEvents = []
+    while isHome(on: loop), client != nil, keptStream != nil,
+      let event = lifecycle.nextEvent(except: served)
+    {
+      served.insert(StreamEvents(event))
+      isDelivering = true
+      endpoint.isServing = thenSibling
+      callClient(event)
+      endpoint.lock.lock()
+      isDelivering = false
+      endpoint.isServing = false
+      if retired != nil { dropRetired() }
+      if isAtRest(watching: watchWhenSeated) {
+        return endpoint.isSiblingDue ? deliverSibling() : endpoint.lock.unlock()
+      }
+    }
+    settleBoth(on: loop ?? installed)
+  }
+
+  /// The other half, on the same loop, has something to tell. Gives the lock back.
+  private func deliverSibling() {
+    endpoint.isSiblingDue = false
+    guard endpoint.areTogether, let sibling = endpoint.sibling(of: self) else {
+      return endpoint.lock.unlock()
+    }
+    // Its events are on this thread's loop, so that nobody lets go of it before it does so itself.
+    Uncounted(sibling).use { $0.deliver(thenSibling: false) }
+  }
+
+  /// Puts this half's events in order and serves the other half, if that became due. Gives the lock back.
+  @inline(never)
+  private func settleBoth(on loop: EventLoop?) {
+    let sibling = endpoint.isSiblingDue ? endpoint.sibling(of: self) : nil
+    endpoint.isSiblingDue = false
+    if loop === installed, isAtRest(watching: watchWhenSeated) {
+      endpoint.lock.unlock()
+    } else {
+      finish(settle(on: loop))
+    }
+    if let sibling, let loop { sibling.service(on: loop, thenSibling: false) }
+  }
+
+  @inline(__always)
+  private func isHome(on loop: EventLoop?) -> Bool {
+    loop == nil ? isSeated : home?.loop === loop
+  }
+
+  /// Gives the lock back and calls the client. Both references stay while ``isDelivering`` is set.
+  @inline(__always)
+  private func callClient(_ event: StreamEvent) {
+    let (client, stream) = (client.map { Uncounted($0) }, keptStream.map { Uncounted($0) })
+    endpoint.lock.unlock()
+    guard let client, let stream else { return }
+    client.use { client in stream.use { stream in client.tell(stream, event) } }
+  }
+
+  /// Sets the client.
+  /// - Returns: The registration that ended with that; let go of it with the lock free.
+  func replaceClient(_ client: StreamClient?) -> StreamClient? {
+    let previous = self.client
+    self.client = client
+    guard isDelivering, retired == nil else { return previous }
+    retired = previous
+    return nil
+  }
+
+  private func dropRetired() {
+    let last = retired.take()
+    endpoint.lock.unlock()
+    _ = consume last  // its end may run code of the owner
+    endpoint.lock.lock()
+  }
+}
