@@ -52,8 +52,12 @@ struct EventBaseGroupTests {
     let group = try EventBaseGroup(count: 3, name: "ss-joined")
     let count = Shared(0)
     for _ in 0..<300 { group.next().execute { count.with { $0 += 1 } } }
+    let held = Gate()
+    group.bases[2].execute { _ = held.wait(seconds: 10) }
     let joiners = (0..<4).map { _ in onThread { group.join() } }
     group.stop()
+    #expect(!joiners[0].wait(seconds: 0.05), "the last base is busy")
+    held.open()
     group.join()
     for joiner in joiners { #expect(joiner.wait(seconds: 10)) }
     #expect(count.value == 300)
