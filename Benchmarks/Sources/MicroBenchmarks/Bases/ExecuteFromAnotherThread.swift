@@ -11,12 +11,13 @@ final class ExecuteFromAnotherThread: Benchmark, @unchecked Sendable {
   private let countdown: Countdown
 
   init() throws {
-    bases = try TwoBases()
+    bases = try TwoBases.shared.get()
     countdown = Countdown(bases.main)
   }
 
   func run(_ count: Int) {
     countdown.run(count) { hop(to: bases.other, from: bases.main) }
+    bases.settle()
   }
 
   private func hop(to next: EventBase, from last: EventBase) {

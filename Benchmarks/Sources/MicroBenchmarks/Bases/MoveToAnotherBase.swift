@@ -14,7 +14,7 @@ final class MoveToAnotherBase: Benchmark, @unchecked Sendable {
   private let memory = Memory(byteCount: 1)
 
   init() throws {
-    bases = try TwoBases()
+    bases = try TwoBases.shared.get()
     (pair, peer) = try StreamPair.connected()
     countdown = Countdown(bases.main)
     pair.open()
@@ -28,13 +28,14 @@ final class MoveToAnotherBase: Benchmark, @unchecked Sendable {
 
   func run(_ count: Int) throws {
     let bases = self.bases
-    // Taken away when done, as a client that holds this object would keep it.
+    // Removed when done: the client holds this object.
     pair.input.setClient(.hasBytesAvailable) { [self] input, _ in
       moved(input, to: bases.main.isCurrent ? bases.other : bases.main)
     }
     pair.input.schedule(on: bases.other)
     try countdown.run(count) { try peer.output.write(UnsafeRawBufferPointer(memory.bytes)) }
     pair.input.removeClient()
+    bases.settle()
   }
 
   private func moved(_ input: ReadStream, to next: EventBase) {

@@ -9,7 +9,7 @@ final class SyncFromAnotherThread: Benchmark {
   private let bases: TwoBases
   private let count = Memory(byteCount: 8)
 
-  init() throws { bases = try TwoBases() }
+  init() throws { bases = try TwoBases.shared.get() }
 
   func run(_ count: Int) {
     let memory = self.count

@@ -3,18 +3,19 @@
 
 import SocketStreams
 
-/// A base that the main thread runs, and one with a thread of its own, which ends with this object.
+/// A base that the main thread runs, and one with a thread of its own.
 final class TwoBases: Sendable {
+  /// Lives as long as the program: what the end of a thread takes depends on who comes first, so it is not measured.
+  static let shared = Result { try TwoBases() }
+
   let main: EventBase
   let other: EventBase
 
-  init() throws {
+  private init() throws {
     main = try EventBase()
     other = try EventBase.startThread(named: "other")
   }
 
-  deinit {
-    other.stop()
-    other.join()
-  }
+  /// Waits until the other thread has let go of what it ran.
+  func settle() { other.sync {} }
 }
