@@ -8,6 +8,10 @@ let package = Package(
     .executableTarget(
       name: "EchoServer",
       dependencies: [.product(name: "SocketStreams", package: "SocketStreams")],
-      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+    .executableTarget(
+      name: "MicroBenchmarks",
+      dependencies: [.product(name: "SocketStreams", package: "SocketStreams")],
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
   ]
 )
