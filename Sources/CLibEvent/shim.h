@@ -14,7 +14,9 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /// Which thread this is. glibc declares pthread_self() const, so the optimiser may carry its value across an await;
 /// calling it through a volatile pointer asks anew each time.
@@ -34,4 +36,14 @@ static inline int ss_accept(int fd, void *address, socklen_t *length) {
 static inline int ss_name_thread(const char *name) {
   extern int pthread_setname_np(pthread_t, const char *);
   return pthread_setname_np(pthread_self(), name);
+}
+
+/// How many processors the calling thread may run on; 0 if the kernel does not say. <sched.h> shows sched_getaffinity and its
+/// set under _GNU_SOURCE only, and that set ends at 1,024 processors; this one has room for all that a kernel can be built for.
+static inline int ss_processor_count(void) {
+  unsigned long set[8192 / (8 * sizeof(unsigned long))];
+  long size = syscall(SYS_sched_getaffinity, 0, sizeof set, set);
+  int count = 0;
+  for (long word = 0; word < size / (long)sizeof *set; word++) count += __builtin_popcountl(set[word]);
+  return count;
 }

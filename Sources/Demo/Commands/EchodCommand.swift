@@ -49,7 +49,7 @@ extension EchodCommand {
       servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
       printsAddress: !isJSON)
     let counts = ContextCounts()
-    let workers = try (0..<plan.threads).map { try EventBase.startThread(named: "echo-\($0 + 1)") }
+    let workers = try EventBaseGroup(count: plan.threads, name: "echo")
     let request = SessionRequest(
       command: spec.name, target: address.description, isJSON: isJSON,
       isVerbose: arguments[CommonOptions.verbose],

@@ -23,7 +23,7 @@ actor EchoServer: NetworkTask {
   private nonisolated let printer: Printer
   private nonisolated let counts: ContextCounts
   /// The loops that serve connections.
-  private nonisolated let workers: [EventBase]
+  private nonisolated let workers: EventBaseGroup
   private let report: ResultBoard.Report
 
   private var listener: Listener?
@@ -37,7 +37,8 @@ actor EchoServer: NetworkTask {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
 
   init(
-    _ plan: EchoServerPlan, on base: EventBase, workers: [EventBase], printer: Printer, counts: ContextCounts,
+    _ plan: EchoServerPlan, on base: EventBase, workers: EventBaseGroup, printer: Printer,
+    counts: ContextCounts,
     report: @escaping ResultBoard.Report
   ) {
     self.plan = plan
@@ -58,10 +59,8 @@ actor EchoServer: NetworkTask {
   }
 
   nonisolated func end() -> [String] {
-    for worker in workers {
-      worker.stop()
-      worker.join()
-    }
+    workers.stop()
+    workers.join()
     return []
   }
 
@@ -88,9 +87,8 @@ actor EchoServer: NetworkTask {
     let number = accepted
     lastActivity = .now
     if plan.tellsEvents { tell("\(number): from \(peer)") }
-    let worker = workers.isEmpty ? base : workers[number % workers.count]
     let connection = EchoConnection(
-      pair, plan.connection, on: worker, counts: counts, tell: { [self] in happened(number, $0) },
+      pair, plan.connection, on: workers.next(), counts: counts, tell: { [self] in happened(number, $0) },
       finished: { [self] result in perform { $0.finished(number, result) } })
     connections[number] = connection
     connection.begin()

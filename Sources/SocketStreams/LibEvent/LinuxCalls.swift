@@ -16,4 +16,7 @@ enum LinuxCalls {
   static func makeEventDescriptor() -> Int32 {
     eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
   }
+
+  /// How many processors the calling thread may run on; 0 if the kernel does not say.
+  static var processorCount: Int { Int(ss_processor_count()) }
 }

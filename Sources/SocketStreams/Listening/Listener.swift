@@ -18,9 +18,17 @@ public final class Listener: Sendable {
   /// - Parameters:
   ///   - address: An address of this machine, the wildcard address for all of them, or a Unix path.
   ///   - backlog: How many connections may wait to be accepted, 1 or more.
-  /// - Throws: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` and their like.
-  public init(address: SocketAddress, backlog: Int32 = 128) throws(StreamError) {
-    socket = try ListeningSocket(address, backlog: backlog)
+  ///   - reusesPort: Whether other listeners may have the same address and port at the same time (`SO_REUSEPORT`). All
+  ///     of them have to say so, in whatever processes, and run under one user. The kernel gives each connection to one
+  ///     of them, chosen by the addresses and ports of both ends: evenly over many connections, not in turn. One that is
+  ///     not scheduled gets its share too, which waits; what waits at one that closes is refused, not passed on. With
+  ///     port 0 the first has the port chosen, and the others are given its ``localAddress``.
+  /// - Throws: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` and their like; ``StreamError/Misuse/unsupported`` for a Unix path
+  ///   with `reusesPort`.
+  public init(
+    address: SocketAddress, backlog: Int32 = 128, reusesPort: Bool = false
+  ) throws(StreamError) {
+    socket = try ListeningSocket(address, backlog: backlog, reusesPort: reusesPort)
     localAddress = socket.address
   }
 

@@ -29,8 +29,8 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
     init(_ accept: @escaping (StreamPair, SocketAddress) -> Void) { self.accept = accept }
   }
 
-  init(_ address: SocketAddress, backlog: Int32) throws(StreamError) {
-    let socket = try UnixPath.listen(on: address, backlog: backlog)
+  init(_ address: SocketAddress, backlog: Int32, reusesPort: Bool) throws(StreamError) {
+    let socket = try UnixPath.listen(on: address, backlog: backlog, reusesPort: reusesPort)
     self.address = try SystemCalls.localAddress(socket.rawValue)
     path = UnixPath(address)
     fd = socket.release()

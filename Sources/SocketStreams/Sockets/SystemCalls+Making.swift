@@ -38,13 +38,23 @@ extension SystemCalls {
   ///
   /// A TCP listener gets `SO_REUSEADDR`, so that a restarted server need not wait for old connections to fade; an IPv6
   /// one takes IPv6 connections only, so that it does not get into the way of an IPv4 one on the same port.
-  static func makeListener(on address: SocketAddress, backlog: Int32) throws(StreamError) -> NativeSocket {
+  /// - Parameter reusesPort: Adds `SO_REUSEPORT`, by which several listeners share one port. Not for a Unix path.
+  static func makeListener(
+    on address: SocketAddress, backlog: Int32, reusesPort: Bool = false
+  ) throws(StreamError) -> NativeSocket {
+    // Older kernels accept the option at a Unix path, and then do not share it.
+    if reusesPort, address.family == .unix { throw .misuse(.unsupported, "share a port") }
     let socket = try makeSocket(family: address.family)
     if address.family != .unix {
       _ = setOption(socket.rawValue, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1)
     }
     if address.family == .ipv6 {
       _ = setOption(socket.rawValue, level: Flag.ipv6, name: IPV6_V6ONLY, value: 1)
+    }
+    if reusesPort {
+      // Without it the listener would keep the port to itself, or not get it.
+      let shared = setOption(socket.rawValue, level: SOL_SOCKET, name: SO_REUSEPORT, value: 1)
+      guard shared == 0 else { throw .posix(shared, "share a port") }
     }
     let bound = bind(socket.rawValue, address)
     guard bound == 0 else { throw .posix(bound, "bind") }

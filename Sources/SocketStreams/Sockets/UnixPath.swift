@@ -33,9 +33,11 @@ struct UnixPath: Equatable, Sendable {
   }
 
   /// Listens on `address`. A socket at the path that nobody listens on any more gives way; nothing else does.
-  static func listen(on address: SocketAddress, backlog: Int32) throws(StreamError) -> NativeSocket {
+  static func listen(
+    on address: SocketAddress, backlog: Int32, reusesPort: Bool
+  ) throws(StreamError) -> NativeSocket {
     do throws(StreamError) {
-      return try SystemCalls.makeListener(on: address, backlog: backlog)
+      return try SystemCalls.makeListener(on: address, backlog: backlog, reusesPort: reusesPort)
     } catch {
       guard error.code == EADDRINUSE, let stale = UnixPath(address) else { throw error }
       let probe = try SystemCalls.makeSocket(family: .unix)

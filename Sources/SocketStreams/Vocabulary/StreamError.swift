@@ -31,7 +31,7 @@ public struct StreamError: Error, Hashable, Sendable {
     case queueFull = 2
     /// The text is not `host:port`, an address, or a path that can be used.
     case badAddress = 3
-    /// The stream's transport has no such thing, for instance a descriptor in an in-memory pair.
+    /// The stream's transport or the address has no such thing, for instance a descriptor in an in-memory pair.
     case unsupported = 4
     /// Another read of the same stream is lending bytes at this moment.
     case busy = 5

@@ -68,6 +68,14 @@ struct EchodTests {
     #expect(result.errorLines.contains("1: read hasBytesAvailable 1"), "\(result.errorText)")
   }
 
+  @Test("a number of threads that is none from 1 to 64 is refused", arguments: ["0", "65", "-1", "abc", ""])
+  func badThreads(_ text: String) {
+    let result = DemoProcess.run("echod", "--threads", text)
+    #expect(result.code == 64 && result.output.isEmpty)
+    #expect(
+      result.errorText.contains("'\(text)'") && result.errorText.contains("--threads"), "\(result.errorText)")
+  }
+
   @Test("--once ends after one connection, with what came of it")
   func once() throws {
     let (process, port) = try start("--once")

@@ -27,21 +27,7 @@ struct ListenerTests {
       }
     }
 
-    func connect() -> RawSocket? {
-      guard let port = listener.localAddress.port else { return nil }
-      let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var native = sockaddr_in()
-      native.sin_family = sa_family_t(AF_INET)
-      native.sin_port = port.bigEndian
-      native.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      let code = withUnsafePointer(to: &native) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          Glibc.connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      let made = RawSocket(owning: fd)
-      return code == 0 ? made : nil
-    }
+    func connect() -> RawSocket? { RawSocket(connectingTo: listener) }
   }
 
   private static let anyPort = SocketAddress(ip: "127.0.0.1", port: 0)!

@@ -126,6 +126,24 @@ struct RawLink {
   }
 }
 
+extension RawSocket {
+  /// Connects to 127.0.0.1 on the listener's port, and waits for it; `nil` if that fails.
+  convenience init?(connectingTo listener: Listener) {
+    guard let port = listener.localAddress.port else { return nil }
+    self.init(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
+    var native = sockaddr_in()
+    native.sin_family = sa_family_t(AF_INET)
+    native.sin_port = port.bigEndian
+    native.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let code = withUnsafePointer(to: &native) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard code == 0 else { return nil }
+  }
+}
+
 extension RawListener {
   var address: SocketAddress { SocketAddress(ip: family == AF_INET6 ? "::1" : "127.0.0.1", port: port)! }
 }
