@@ -12,19 +12,56 @@ struct EchoServer {
       write(STDERR_FILENO, EchoOptions.usage, EchoOptions.usage.utf8.count)
       exit(64)
     }
-    let loop = try EchoLoop(options)
-    let listener = try Listener(address: SocketAddress(ip: "127.0.0.1", port: 0)!, backlog: 4096)
-    listener.schedule(on: loop.base) { pair, _ in
-      // As the servers that this one is compared with have it.
-      pair.input.setProperty(.noDelay, to: true)
-      switch options.way {
-      case .callbacks: EchoByCallbacks(pair, on: loop).start()
-      case .closures: echoByClosures(pair, on: loop)
-      case .bufferevent: EchoByCallbacks(loop.overBufferevent(pair), on: loop).start()
+    let main = try EchoLoop(options)
+    let address = SocketAddress(ip: "127.0.0.1", port: 0)!
+    var listeners: [Listener] = []
+    if options.loops == 1 {
+      listeners = [try serve(options, at: address, on: main)]
+    } else {
+      let group = try EventBaseGroup(count: options.loops)
+      let loops = group.bases.map { EchoLoop($0, endingWith: main) }
+      if options.sharesPort {
+        for loop in loops {
+          listeners.append(try serve(options, at: listeners.first?.localAddress ?? address, on: loop))
+        }
+      } else {
+        listeners = [try serveInTurn(options, at: address, on: loops)]
       }
     }
-    print(listener.localAddress.port!)
+    print(listeners[0].localAddress.port!)
     fflush(nil)
-    loop.run()
+    main.run()
+    withExtendedLifetime(listeners) {}
+  }
+
+  private static func serve(
+    _ options: EchoOptions, at address: SocketAddress, on loop: EchoLoop
+  ) throws -> Listener {
+    let listener = try Listener(address: address, backlog: 4096, reusesPort: options.sharesPort)
+    listener.schedule(on: loop.base) { pair, _ in echo(options, pair, on: loop) }
+    return listener
+  }
+
+  /// One listener, whose connections go to the loops in turn.
+  private static func serveInTurn(
+    _ options: EchoOptions, at address: SocketAddress, on loops: [EchoLoop]
+  ) throws -> Listener {
+    let listener = try Listener(address: address, backlog: 4096)
+    var count = 0
+    listener.schedule(on: loops[0].base) { pair, _ in
+      echo(options, pair, on: loops[count % loops.count])
+      count += 1
+    }
+    return listener
+  }
+
+  private static func echo(_ options: EchoOptions, _ pair: StreamPair, on loop: EchoLoop) {
+    // As the servers that this one is compared with have it.
+    pair.input.setProperty(.noDelay, to: true)
+    switch options.api {
+    case .callbacks: EchoByCallbacks(pair, on: loop).start()
+    case .closures: echoByClosures(pair, on: loop)
+    case .bufferevent: EchoByCallbacks(loop.overBufferevent(pair), on: loop).start()
+    }
   }
 }
