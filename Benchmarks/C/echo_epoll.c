@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 
 enum { EVENTS = 512 };
 
@@ -16,12 +17,6 @@ struct connection {
 
 static int loop;
 static char buffer[BUFFER_SIZE];
-static volatile sig_atomic_t is_stopped;
-
-static void stop(int number) {
-  (void)number;
-  is_stopped = 1;
-}
 
 static void watch(struct connection *connection, int operation, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = connection};
@@ -73,21 +68,29 @@ static void echo(struct connection *connection) {
   watch(connection, EPOLL_CTL_MOD, EPOLLOUT);
 }
 
+// A descriptor that is readable once the process is asked to end.
+static int termination(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, NULL);
+  return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
 int main(void) {
-  struct connection listener = {.fd = listen_and_announce()};
-  struct sigaction action = {.sa_handler = stop};
-  sigaction(SIGTERM, &action, NULL);
+  struct connection end_request = {.fd = termination()}, listener = {.fd = listen_and_announce()};
   loop = epoll_create1(EPOLL_CLOEXEC);
+  watch(&end_request, EPOLL_CTL_ADD, EPOLLIN);
   watch(&listener, EPOLL_CTL_ADD, EPOLLIN);
   struct epoll_event events[EVENTS];
-  while (!is_stopped) {
+  for (;;) {
     int count = epoll_wait(loop, events, EVENTS, -1);
     for (int i = 0; i < count; i++) {
       struct connection *connection = events[i].data.ptr;
+      if (connection == &end_request) return 0;
       if (connection == &listener) accept_all(listener.fd);
       else if (connection->rest) send_rest(connection);
       else echo(connection);
     }
   }
-  return 0;
 }

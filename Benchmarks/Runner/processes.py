@@ -22,116 +22,116 @@ running: set[subprocess.Popen] = set()
 
 
 class Failure(Exception):
-    """A run that cannot be used; the message is for people."""
+  """A run that cannot be used; the message is for people."""
 
 
 def processors() -> list[int]:
-    return sorted(os.sched_getaffinity(0))
+  return sorted(os.sched_getaffinity(0))
 
 
 def split_processors(for_servers: int = 1) -> tuple[list[int], list[int]]:
-    """Processors for the server, and others for its clients; all for both if there are not enough."""
-    available = processors()
-    if len(available) <= for_servers:
-        return available, available
-    return available[:for_servers], available[for_servers:]
+  """Processors for the server, and others for its clients; all for both if there are not enough."""
+  available = processors()
+  if len(available) <= for_servers:
+    return available, available
+  return available[:for_servers], available[for_servers:]
 
 
 def allow_descriptors(wanted: int) -> int:
-    """Raises the limit of open files, if it may be, to what is wanted. Returns what it is now."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted and hard < wanted:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
-        except (ValueError, PermissionError):
-            pass
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, wanted), hard))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+  """Raises the limit of open files, if it may be, to what is wanted. Returns what it is now."""
+  soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+  if soft < wanted and hard < wanted:
+    try:
+      resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+    except (ValueError, PermissionError):
+      pass
+  soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+  if soft < wanted:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, wanted), hard))
+  return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def preparation(pinned_to: Sequence[int] | None) -> Callable[[], None]:
-    """What a child does before it runs its program."""
+  """What a child does before it runs its program."""
 
-    def prepare() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if pinned_to is not None:
-            os.sched_setaffinity(0, pinned_to)
-            try:
-                os.setpriority(os.PRIO_PROCESS, 0, -20)
-            except PermissionError:
-                pass
+  def prepare() -> None:
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if pinned_to is not None:
+      os.sched_setaffinity(0, pinned_to)
+      try:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+      except PermissionError:
+        pass
 
-    return prepare
+  return prepare
 
 
 @contextmanager
 def started(command: Sequence[str], pinned_to: Sequence[int] | None = None, **options) -> Iterator[subprocess.Popen]:
-    """A process in a group of its own, which is killed at the end if it has not ended by itself."""
-    process = subprocess.Popen(
-        command, start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options
-    )
-    running.add(process)
-    try:
-        yield process
-    finally:
-        kill(process)
+  """A process in a group of its own, which is killed at the end if it has not ended by itself."""
+  process = subprocess.Popen(
+    command, start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options
+  )
+  running.add(process)
+  try:
+    yield process
+  finally:
+    kill(process)
 
 
 def kill(process: subprocess.Popen) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+  try:
+    os.killpg(process.pid, signal.SIGKILL)
+  except ProcessLookupError:
+    pass
+  process.wait()
+  for pipe in (process.stdin, process.stdout, process.stderr):
+    if pipe:
+      try:
+        pipe.close()
+      except BrokenPipeError:
         pass
-    process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe:
-            try:
-                pipe.close()
-            except BrokenPipeError:
-                pass
-    running.discard(process)
+  running.discard(process)
 
 
 def kill_all() -> None:
-    for process in list(running):
-        kill(process)
+  for process in list(running):
+    kill(process)
 
 
 def run(command: Sequence[str], limit: float, pinned_to: Sequence[int] | None = None, **options) -> str:
-    """Runs a program to its end and returns what it printed."""
-    with started(
-        command, pinned_to, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
-    ) as process:
-        try:
-            output, messages = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{command[0]} did not end within {limit:.0f} s") from None
-        if process.returncode:
-            raise Failure(f"{command[0]} ended with {process.returncode}: {(messages or output).strip()}")
-        return output
+  """Runs a program to its end and returns what it printed."""
+  with started(
+    command, pinned_to, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+  ) as process:
+    try:
+      output, messages = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+      raise Failure(f"{command[0]} did not end within {limit:.0f} s") from None
+    if process.returncode:
+      raise Failure(f"{command[0]} ended with {process.returncode}: {(messages or output).strip()}")
+    return output
 
 
 def line(process: subprocess.Popen, limit: float = START_LIMIT) -> str:
-    """The first line that a process prints."""
-    deadline = time.monotonic() + limit
-    text = b""
-    while not text.endswith(b"\n"):
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            raise Failure(f"nothing came from {process.args[0]} within {limit:.0f} s")
-        byte = os.read(process.stdout.fileno(), 1)
-        if not byte:
-            raise Failure(f"{process.args[0]} ended with {process.wait()} before it printed anything")
-        text += byte
-    return text.decode().strip()
+  """The first line that a process prints."""
+  deadline = time.monotonic() + limit
+  text = b""
+  while not text.endswith(b"\n"):
+    ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+    if not ready:
+      raise Failure(f"nothing came from {process.args[0]} within {limit:.0f} s")
+    byte = os.read(process.stdout.fileno(), 1)
+    if not byte:
+      raise Failure(f"{process.args[0]} ended with {process.wait()} before it printed anything")
+    text += byte
+  return text.decode().strip()
 
 
 def terminate(process: subprocess.Popen) -> None:
-    """Asks a process to end, and waits until it has."""
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(END_LIMIT)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{process.args[0]} did not end within {END_LIMIT:.0f} s of SIGTERM") from None
+  """Asks a process to end, and waits until it has."""
+  process.send_signal(signal.SIGTERM)
+  try:
+    process.wait(END_LIMIT)
+  except subprocess.TimeoutExpired:
+    raise Failure(f"{process.args[0]} did not end within {END_LIMIT:.0f} s of SIGTERM") from None
