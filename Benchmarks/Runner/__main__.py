@@ -60,6 +60,9 @@ def earlier(wanted: Options, here: dict) -> dict:
 
 def main() -> int:
   wanted = options.parse(sys.argv[1:])
+  not_set_up = building.set_up()
+  if not_set_up:
+    say(not_set_up)
   say("building")
   servers, notices = building.build([server for server in SERVERS if server.name in wanted.servers])
   for notice in notices:

@@ -14,6 +14,7 @@ SOURCES = BENCHMARKS / "C"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 COMPILE_LIMIT = 120.0
 SWIFT_LIMIT = 1200.0
+SETUP_LIMIT = 1800.0
 
 
 def compile_file(source: str, output: Path, *flags: str) -> None:
@@ -46,10 +47,19 @@ def why_left_out(server: Server) -> str | None:
   return None
 
 
+def set_up() -> str | None:
+  """Installs what is missing, if that can be done. Returns a notice if not; what is there is measured then."""
+  try:
+    processes.run([str(BENCHMARKS.parent / "Scripts/setup"), "--bench"], SETUP_LIMIT)
+  except processes.Failure as failure:
+    return str(failure).splitlines()[-1]
+  return None
+
+
 def build(wanted: list[Server]) -> tuple[list[Server], list[str]]:
   """Builds what it can. Returns the servers that there are, and a notice for each one that is left out."""
   if not shutil.which("gcc"):
-    raise processes.Failure("gcc is not installed, and without it there is no load generator: Scripts/setup --bench")
+    raise processes.Failure("gcc is not installed, and without it there is no load generator")
   PROGRAMS.mkdir(parents=True, exist_ok=True)
   compile_file("load_generator.c", LOAD_GENERATOR)
   compile_file("count_allocations.c", ALLOCATION_COUNTER, "-shared", "-fPIC")

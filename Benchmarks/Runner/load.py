@@ -82,10 +82,14 @@ def median(values: Sequence[float]) -> float:
   return statistics.median(values)
 
 
-def run(servers: list[Server], columns: list[Column], rounds: int, seconds: float, say: Callable[[str], None]) -> dict:
+def run(
+  servers: list[Server], columns: list[Column], rounds: int, seconds: float, say: Callable[[str], None]
+) -> dict:
   """The medians over the rounds, and what each round measured."""
   gate = Gate(0.25 * rounds * len(columns) * len(servers) * seconds)
-  kept: dict[str, dict[str, list[dict]]] = {column.name: {server.name: [] for server in servers} for column in columns}
+  kept: dict[str, dict[str, list[dict]]] = {
+    column.name: {server.name: [] for server in servers} for column in columns
+  }
   for number in range(rounds):
     for place, column in enumerate(columns):
       say(f"load, round {number + 1} of {rounds}: {column.title}")
@@ -96,7 +100,9 @@ def run(servers: list[Server], columns: list[Column], rounds: int, seconds: floa
     "rounds": rounds,
     "seconds": seconds,
     "gate": gate.summary(),
-    "columns": {column: {server: summary(runs) for server, runs in row.items()} for column, row in kept.items()},
+    "columns": {
+      column: {server: summary(runs) for server, runs in row.items()} for column, row in kept.items()
+    },
   }
 
 

@@ -53,7 +53,7 @@ def versions() -> dict[str, str]:
 
 
 def asio_version() -> str:
-  macros = output("g++", "-E", "-dM", "-DASIO_STANDALONE", "-include", "asio/version.hpp", "-x", "c++", "/dev/null")
+  macros = output("g++", "-E", "-dM", "-include", "asio/version.hpp", "-x", "c++", "/dev/null")
   number = first_match(r"#define ASIO_VERSION (\d+)", macros)
   if not number.isdigit():
     return ""

@@ -1,5 +1,5 @@
 # SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-"""What idle connections take, what they cost the active ones, and what a million of short ones leaves behind."""
+"""What idle connections take and cost the active ones, and what a million of short ones leaves behind."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ PARTS = ("load", "memory", "costs", "loops", "soak")
 USAGE_ERROR = 64
 
 DESCRIPTION = """\
-Runs this library's echo servers beside others, interleaved, and writes tables (README.md), every figure
-(results.json) and a chart (results.svg). Without options: everything but the soak, in about ten minutes, into
+Runs this library's echo servers beside others, interleaved, and writes tables (README.md), every
+figure (results.json) and a chart (results.svg). Without options: everything but the soak, in about ten minutes, into
 docs/benchmarks. Options that select parts leave out the others; then, and for --quick, the results go to
 Benchmarks/.build/results, unless --out says otherwise. Parts that --out has from an earlier run on this machine are
 kept."""
@@ -83,10 +83,10 @@ def parse(arguments: list[str]) -> Options:
     formatter_class=argparse.RawDescriptionHelpFormatter,
     allow_abbrev=False,
   )
-  parser.add_argument("--quick", action="store_true", help="one short round of everything, to see that it works")
+  parser.add_argument("--quick", action="store_true", help="a short round of everything, to see that it works")
   parser.add_argument("--rounds", type=number(int, 1, 99), metavar="N", help="how often (3)")
   parser.add_argument("--seconds", type=number(float, 0.1, 60), metavar="S", help="how long a run is (1.5)")
-  parser.add_argument("--only", type=chosen("column", columns), metavar="COLUMN,…", help="these columns of the load")
+  parser.add_argument("--only", type=chosen("column", columns), metavar="COLUMN,…", help="columns of the load")
   parser.add_argument("--servers", type=chosen("server", servers), metavar="A,B", help="these servers")
   parser.add_argument("--load", action="store_true", help="throughput, processor time and latency")
   parser.add_argument("--memory", action="store_true", help="10,000 idle connections")
