@@ -60,6 +60,10 @@ def earlier(wanted: Options, here: dict) -> dict:
 
 def main() -> int:
   wanted = options.parse(sys.argv[1:])
+  try:
+    wanted.out.mkdir(parents=True, exist_ok=True)
+  except OSError as error:
+    raise processes.Failure(f"the results cannot go to {wanted.out}: {error.strerror}") from None
   not_set_up = building.set_up()
   if not_set_up:
     say(not_set_up)
@@ -81,7 +85,6 @@ def main() -> int:
     "servers": {server.name: server.title for server in SERVERS},
     "parts": {**earlier(wanted, here), **parts},
   }
-  wanted.out.mkdir(parents=True, exist_ok=True)
   (wanted.out / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
   chart = plot.draw(results) if "load" in results["parts"] else None
   if chart:

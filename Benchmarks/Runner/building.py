@@ -48,7 +48,7 @@ def why_left_out(server: Server) -> str | None:
 
 
 def set_up() -> str | None:
-  """Installs what is missing, if that can be done. Returns a notice if not; what is there is measured then."""
+  """Installs what is missing. Returns a notice if that fails: what is there is measured all the same."""
   try:
     processes.run([str(BENCHMARKS.parent / "Scripts/setup"), "--bench"], SETUP_LIMIT)
   except processes.Failure as failure:
@@ -64,8 +64,8 @@ def build(wanted: list[Server]) -> tuple[list[Server], list[str]]:
   compile_file("load_generator.c", LOAD_GENERATOR)
   compile_file("count_allocations.c", ALLOCATION_COUNTER, "-shared", "-fPIC")
   if any(server.is_ours for server in wanted):
-    command = ["swift", "build", "-c", "release", "--package-path", str(BENCHMARKS), "--product", "EchoServer"]
-    processes.run(command, SWIFT_LIMIT)
+    place = ["--package-path", str(BENCHMARKS)]
+    processes.run(["swift", "build", "-c", "release", *place, "--product", "EchoServer"], SWIFT_LIMIT)
   built, notices = [], []
   for server in wanted:
     reason = why_left_out(server)

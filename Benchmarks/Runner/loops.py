@@ -37,5 +37,7 @@ def run(rounds: int, seconds: float, say: Callable[[str], None]) -> dict:
     "rounds": rounds,
     "seconds": seconds,
     "pinned": for_server != for_client,
-    "columns": {name: {variant: median(some) for variant, some in row.items()} for name, row in rates.items()},
+    "columns": {
+      name: {variant: median(some) for variant, some in row.items()} for name, row in rates.items()
+    },
   }

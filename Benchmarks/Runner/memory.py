@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import processes
-from load import limit, median, timing
+from load import limit, median, rotated, timing
 from servers import Running, Server, idle_connections, load, serving
 
 IDLE = 10_000
@@ -47,12 +47,14 @@ def measure(server: Server, count: int, seconds: float) -> dict:
   }
 
 
-def run(servers: list[Server], rounds: int, seconds: float, is_quick: bool, say: Callable[[str], None]) -> dict:
+def run(
+  servers: list[Server], rounds: int, seconds: float, is_quick: bool, say: Callable[[str], None]
+) -> dict:
   count = idle_count(IDLE // 10 if is_quick else IDLE)
   results: dict[str, list[dict]] = {server.name: [] for server in servers}
   for number in range(rounds):
     say(f"memory, round {number + 1} of {rounds}: {count:,} idle connections")
-    for server in servers[number % len(servers):] + servers[:number % len(servers)]:
+    for server in rotated(servers, number):
       results[server.name].append(measure(server, count, seconds))
   return {
     "rounds": rounds,

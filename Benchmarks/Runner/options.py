@@ -17,11 +17,12 @@ PARTS = ("load", "memory", "costs", "loops", "soak")
 USAGE_ERROR = 64
 
 DESCRIPTION = """\
-Runs this library's echo servers beside others, interleaved, and writes tables (README.md), every
-figure (results.json) and a chart (results.svg). Without options: everything but the soak, in about ten minutes, into
-docs/benchmarks. Options that select parts leave out the others; then, and for --quick, the results go to
-Benchmarks/.build/results, unless --out says otherwise. Parts that --out has from an earlier run on this machine are
-kept."""
+Runs this library's echo servers beside others, interleaved, and writes tables (README.md), every figure
+(results.json) and a chart (results.svg).
+
+Without options: everything but the soak, in about ten minutes, into docs/benchmarks. Options that select
+parts leave out the others; then, and with --quick, the results go to Benchmarks/.build/results, unless --out says
+otherwise. Parts that are there from an earlier run on this machine are kept."""
 
 
 @dataclass
@@ -83,16 +84,16 @@ def parse(arguments: list[str]) -> Options:
     formatter_class=argparse.RawDescriptionHelpFormatter,
     allow_abbrev=False,
   )
-  parser.add_argument("--quick", action="store_true", help="a short round of everything, to see that it works")
+  parser.add_argument("--quick", action="store_true", help="a short round of everything, to see that it runs")
   parser.add_argument("--rounds", type=number(int, 1, 99), metavar="N", help="how often (3)")
   parser.add_argument("--seconds", type=number(float, 0.1, 60), metavar="S", help="how long a run is (1.5)")
-  parser.add_argument("--only", type=chosen("column", columns), metavar="COLUMN,…", help="columns of the load")
+  parser.add_argument("--only", type=chosen("column", columns), metavar="COLUMN,…", help="of the load")
   parser.add_argument("--servers", type=chosen("server", servers), metavar="A,B", help="these servers")
   parser.add_argument("--load", action="store_true", help="throughput, processor time and latency")
   parser.add_argument("--memory", action="store_true", help="10,000 idle connections")
   parser.add_argument("--costs", action="store_true", help="system calls, instructions, allocations")
-  parser.add_argument("--loops", action="store_true", help="this library's server with one loop and with two")
-  parser.add_argument("--soak", action="store_true", help="memory over 1,000,000 connections opened and closed")
+  parser.add_argument("--loops", action="store_true", help="one loop and two")
+  parser.add_argument("--soak", action="store_true", help="memory over 1,000,000 short connections")
   parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
   given = parser.parse_args(arguments)
 

@@ -50,7 +50,8 @@ text {{ font-family: {FONT}; fill: #1f2328; }}
 
 def text(x: float, y: float, content: str, style: str, anchor: str = "start", turned: bool = False) -> str:
   turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
-  return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}"{turn}>{escape(content)}</text>'
+  place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+  return f'<text {place} class="{style}"{turn}>{escape(content)}</text>'
 
 
 def draw(results: dict) -> str | None:
@@ -60,8 +61,13 @@ def draw(results: dict) -> str | None:
   servers = [name for name in COLOURS if columns and all(name in measured[column.name] for column in columns)]
   if not servers:
     return None
+
+  def baseline(column: Column) -> float:
+    return measured[column.name][BASELINE]["rate"]
+
   ratios = {
-    name: [row[server]["rate"] / row[BASELINE]["rate"] for server in servers] for name, row in measured.items()
+    column.name: [measured[column.name][server]["rate"] / baseline(column) for server in servers]
+    for column in columns
   }
   top = min(HIGHEST, max(1.25, STEP * (1 + int(max(max(row) for row in ratios.values()) / STEP))))
   group = len(servers) * (BAR + BAR_GAP) - BAR_GAP
@@ -69,12 +75,13 @@ def draw(results: dict) -> str | None:
   height = TOP + PLOT_HEIGHT + BOTTOM
   step = (width - LEFT - RIGHT) / len(columns)
   groups = [
-    (column, ratios[column.name], LEFT + place * step + (step - group) / 2) for place, column in enumerate(columns)
+    (column, ratios[column.name], LEFT + place * step + (step - group) / 2)
+    for place, column in enumerate(columns)
   ]
   line = y_of(1, top)
   parts = [
-    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-    f'role="img" aria-label="Throughput of echo servers as a share of raw epoll">',
+    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+    f'height="{height}" role="img" aria-label="Throughput of echo servers as a share of raw epoll">',
     f"<style>{STYLE}</style>",
     f'<rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>',
     text(LEFT - 32, 34, "Echo throughput, as a share of a raw epoll server in C", "title"),

@@ -67,7 +67,9 @@ def preparation(pinned_to: Sequence[int] | None) -> Callable[[], None]:
 
 
 @contextmanager
-def started(command: Sequence[str], pinned_to: Sequence[int] | None = None, **options) -> Iterator[subprocess.Popen]:
+def started(
+  command: Sequence[str], pinned_to: Sequence[int] | None = None, **options
+) -> Iterator[subprocess.Popen]:
   """A process in a group of its own, which is killed at the end if it has not ended by itself."""
   process = subprocess.Popen(
     command, start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options

@@ -35,26 +35,28 @@ It installs what it needs on Debian (`Scripts/setup --bench`). The servers are i
 METHOD = """\
 ## Method
 
-- Every server reads up to 64 KiB at once and sends back what it got; `TCP_NODELAY` is on, the backlog 4,096. One loop,
-  one thread.
-- One client, `Benchmarks/C/load_generator.c`, a single thread over epoll, compares every byte that comes back with what
-  it sent; a byte that differs, is missing or is one too many ends the run with an error.
-- *64 B* and *16 KiB*: each connection sends a message, waits for the echo, sends the next. *Streaming*: each sends and
-  reads all it can, 64 KiB a call. *Connect*: each connects, has one echo of 64 B, and closes.
-- The servers are interleaved: each round goes through all columns, and through all servers in each, in an order that
-  is rotated every time. A server process lives for one run. The figures are medians over the rounds.
+- Every server reads up to 64 KiB at once and sends back what it got; `TCP_NODELAY` is on, the backlog
+  4,096. One loop, one thread.
+- One client, `Benchmarks/C/load_generator.c`, a single thread over epoll, compares every byte that comes
+  back with what it sent; a byte that differs, is missing or is one too many ends the run with an error.
+- *64 B* and *16 KiB*: each connection sends a message, waits for the echo, sends the next. *Streaming*:
+  each sends and reads all it can, 64 KiB a call. *Connect*: each connects, has one echo of 64 B, and
+  closes.
+- The servers are interleaved: each round goes through all columns, and through all servers in each, in an
+  order that is rotated every time. A server process lives for one run. The figures are medians over the
+  rounds.
 - A run is repeated if the client or the server waited for its processor for more than 1.5 % of the time
   (`/proc/PID/schedstat`), up to twice; the least disturbed one counts.
-- A server's processor time is that of its process during the measured time, divided by the echoes of that time. It
-  depends less than throughput does on how fast the client is.
+- A server's processor time is that of its process during the measured time, divided by the echoes of that
+  time. It depends less than throughput does on how fast the client is.
 """
 
 LIMITS = """\
 ## Limits
 
 - Loopback only: there is no network card, and client and server share one machine.
-- One client thread takes about as long for a small message as the fastest servers. Where its share of a processor is
-  near 1 (see *Client*), the true ratio may be larger or smaller: compare processor time there.
+- One client thread takes about as long for a small message as the fastest servers. Where its share of a
+  processor is near 1 (see *Client*), the true ratio may be larger or smaller: compare processor time there.
 - Each server is the ordinary way to use its library, not the fastest that can be written with it.
 """
 
@@ -67,6 +69,10 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def number(value: float, digits: int = 0) -> str:
   return f"{value:,.{digits}f}"
+
+
+def rounds(part: dict) -> str:
+  return f", {part['rounds']} × {part['seconds']:g} s" if "rounds" in part else ""
 
 
 class Report:
@@ -100,9 +106,7 @@ class Report:
     sections = []
 
     def add(title: str, text: str, cell: Callable[[dict, Column], str], some: list[Column] = columns) -> None:
-      rows = [
-        [self.titles[name], *[cell(measured[column.name][name], column) for column in some]] for name in servers
-      ]
+      rows = [[self.titles[name], *[cell(measured[one.name][name], one) for one in some]] for name in servers]
       if some:
         sections.append(f"## {title}\n\n{text}\n\n" + table(["", *[column.title for column in some]], rows))
 
@@ -137,15 +141,15 @@ class Report:
     if part["rounds"] > 1:
       add(
         "Spread",
-        "The difference between the best and the worst round, in % of the median: smaller differences between "
-        "servers mean nothing.",
+        "The difference between the best and the worst round, in % of the median: smaller differences "
+        "between servers mean nothing.",
         lambda cell, _: number(100 * cell["spread"]),
       )
     return sections
 
   def memory(self) -> list[str]:
     part = self.parts["memory"]
-    headings = ["", "resident, B", "private and written, B", "alone, a second", "among idle, a second", "ratio"]
+    headings = ["", "resident, B", "private and written, B", "alone, /s", "among idle, /s", "ratio"]
     rows = [
       [
         self.titles[name],
@@ -159,9 +163,9 @@ class Report:
     ]
     text = (
       f"User-space memory that one more idle connection takes, between {part['idle'] // 10:,} and "
-      f"{part['idle']:,} of them, each after one echo; in this library's servers both halves are scheduled and have "
-      f"what they need to go on echoing. Then 64 B round trips of {part['active']} active connections, alone and "
-      f"among {part['idle']:,} idle ones. The kernel's memory does not count."
+      f"{part['idle']:,} of them, each after one echo; in this library's servers both halves are scheduled, "
+      f"and a client is set. Then 64 B round trips of {part['active']} active connections, alone and among "
+      f" {part['idle']:,} idle ones. The kernel's memory does not count."
     )
     return [f"## Memory and idle connections\n\n{text}\n\n" + table(headings, rows)]
 
@@ -183,17 +187,16 @@ class Report:
     ]
     text = (
       "What one more round trip on one connection adds: system calls (strace), instructions in user space "
-      f"(callgrind) and heap allocations; the difference between {MANY:,} and {FEW:,} round trips. These hardly "
-      "depend on the machine."
+      f"(callgrind) and heap allocations; the difference between {MANY:,} and {FEW:,} round trips. These "
+      "hardly depend on the machine."
     )
     sections = [f"## Costs of a round trip\n\n{text}\n\n" + table(headings, rows)]
-    calls = [
-      [self.titles[name], ", ".join(f"{call} {count:.2g}" for call, count in one["system_calls"]["64"].items())]
-      for name, one in servers.items()
-      if "system_calls" in one
-    ]
-    if calls:
-      lines = [f"- {title}: {text}" for title, text in calls]
+    lines = []
+    for name, one in servers.items():
+      calls = sorted(one.get("system_calls", {}).get("64", {}).items())
+      if calls:
+        lines.append(f"- {self.titles[name]}: " + ", ".join(f"{call} {count:.2g}" for call, count in calls))
+    if lines:
       sections.append("System calls of a 64 B round trip:\n\n" + "\n".join(lines) + "\n")
     return sections
 
@@ -201,13 +204,13 @@ class Report:
     part = self.parts["loops"]
     columns = [column for column in COLUMNS if column.name in part["columns"]]
     variants = list(part["columns"][columns[0].name])
-    rows = [[variant, *[number(part["columns"][column.name][variant]) for column in columns]] for variant in variants]
+    rows = [[name, *[number(part["columns"][one.name][name]) for one in columns]] for name in variants]
     text = "This library's server by C callbacks. " + (
-      "The server has two processors, the client the others; it is still one thread, which limits what more loops "
-      "can show."
+      "The server has two processors, the client the others; it is still one thread, which limits what more "
+      "loops can show."
       if part["pinned"]
-      else "With two processors or fewer nothing is pinned, and two loops and the client share them: this shows what "
-      "several loops cost, not what they gain."
+      else "With two processors or fewer nothing is pinned, and two loops and the client share them: this "
+      "shows what several loops cost, not what they gain."
     )
     return [f"## Several loops\n\n{text}\n\n" + table(["", *[column.title for column in columns]], rows)]
 
@@ -216,16 +219,13 @@ class Report:
     servers = part["servers"]
     steps = len(next(iter(servers.values())))
     headings = ["", *[f"{part['step'] * (place + 1):,}" for place in range(steps)]]
-    rows = [[self.titles[name], *[number(size / MIB, 1) for size in sizes]] for name, sizes in servers.items()]
+    rows = [[self.titles[name], *[number(size / MIB, 1) for size in row]] for name, row in servers.items()]
     text = "Resident MiB after so many connections opened, used for one echo and closed, 50 at a time."
     return [f"## Memory over many connections\n\n{text}\n\n" + table(headings, rows)]
 
   def machine(self) -> str:
     here, versions, method = (self.results[key] for key in ("machine", "versions", "method"))
-    parts = "; ".join(
-      f"{name} {part['measured']}" + (f" ({part['rounds']} × {part['seconds']:g} s)" if "rounds" in part else "")
-      for name, part in self.parts.items()
-    )
+    parts = "; ".join(f"{name} on {part['measured']}{rounds(part)}" for name, part in sorted(self.parts.items()))
     lines = [
       f"- {here['processor']}, {here['processors']} processors, {here['memory']} of memory",
       f"- {here['system']}, Linux {here['kernel']}",
@@ -237,8 +237,8 @@ class Report:
     if "load" in self.parts:
       gate = self.parts["load"]["gate"]
       lines.append(
-        f"- Of {gate['runs']} runs {gate['repeated']} were repeated as others disturbed them; {gate['disturbed']} "
-        f"stayed above 1.5 %, the worst at {100 * gate['worst_contention']:.1f} %."
+        f"- {gate['runs']} runs under load, and {gate['repeated']} repeated as others disturbed them; "
+        f"{gate['disturbed']} stayed above 1.5 %, the worst at {100 * gate['worst_contention']:.1f} %."
       )
     lines += [f"- Note: {notice}." for notice in self.results["notices"]]
     return "## Machine\n\n" + "\n".join(lines) + "\n"

@@ -89,7 +89,9 @@ def serving(
     yield Running(process, processes.line(process))
 
 
-def load(mode: str, server: Running, arguments: Sequence[str], pinned_to: Sequence[int], limit: float) -> dict:
+def load(
+  mode: str, server: Running, arguments: Sequence[str], pinned_to: Sequence[int], limit: float
+) -> dict:
   """One run of the load generator against a server, and its measurements."""
   command = [str(LOAD_GENERATOR), mode, server.port, "--server", str(server.pid), *arguments]
   return json.loads(processes.run(command, limit, pinned_to))
