@@ -77,7 +77,7 @@ def main() -> int:
   parts, more = measure(wanted, servers)
   for notice in more:
     say(notice)
-  results = {
+  results: dict = {
     "machine": here,
     "versions": machine.versions(),
     "method": machine.method(),

@@ -60,7 +60,7 @@ def asio_version() -> str:
   return f"{int(number) // 100_000}.{int(number) // 100 % 1000}.{int(number) % 100}"
 
 
-def method() -> dict[str, object]:
+def method() -> dict[str, bool]:
   """Whether servers and clients have processors of their own, and whether they come first."""
   servers, clients = processes.split_processors()
   with processes.started(["true"], servers, stdout=subprocess.DEVNULL) as process:

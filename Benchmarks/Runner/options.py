@@ -21,8 +21,8 @@ Runs this library's echo servers beside others, interleaved, and writes tables (
 (results.json) and a chart (results.svg).
 
 Without options: everything but the soak, in about ten minutes, into docs/benchmarks. Options that select
-parts leave out the others; then, and with --quick, the results go to Benchmarks/.build/results, unless --out says
-otherwise. Parts that are there from an earlier run on this machine are kept."""
+parts leave out the others; then, and with --quick, the results go to Benchmarks/.build/results, unless --out
+says otherwise. Parts that are there from an earlier run on this machine are kept."""
 
 
 @dataclass

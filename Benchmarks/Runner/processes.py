@@ -72,7 +72,7 @@ def started(
 ) -> Iterator[subprocess.Popen]:
   """A process in a group of its own, which is killed at the end if it has not ended by itself."""
   process = subprocess.Popen(
-    command, start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options
+    list(command), start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options
   )
   running.add(process)
   try:
@@ -115,17 +115,22 @@ def run(command: Sequence[str], limit: float, pinned_to: Sequence[int] | None = 
     return output
 
 
+def name(process: subprocess.Popen) -> str:
+  return process.args[0] if isinstance(process.args, list) else str(process.args)
+
+
 def line(process: subprocess.Popen, limit: float = START_LIMIT) -> str:
-  """The first line that a process prints."""
+  """The first line that a process prints. Its output must be a pipe."""
+  assert process.stdout
   deadline = time.monotonic() + limit
   text = b""
   while not text.endswith(b"\n"):
     ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
     if not ready:
-      raise Failure(f"nothing came from {process.args[0]} within {limit:.0f} s")
+      raise Failure(f"nothing came from {name(process)} within {limit:.0f} s")
     byte = os.read(process.stdout.fileno(), 1)
     if not byte:
-      raise Failure(f"{process.args[0]} ended with {process.wait()} before it printed anything")
+      raise Failure(f"{name(process)} ended with {process.wait()} before it printed anything")
     text += byte
   return text.decode().strip()
 
@@ -136,4 +141,4 @@ def terminate(process: subprocess.Popen) -> None:
   try:
     process.wait(END_LIMIT)
   except subprocess.TimeoutExpired:
-    raise Failure(f"{process.args[0]} did not end within {END_LIMIT:.0f} s of SIGTERM") from None
+    raise Failure(f"{name(process)} did not end within {END_LIMIT:.0f} s of SIGTERM") from None

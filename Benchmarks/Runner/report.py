@@ -165,7 +165,7 @@ class Report:
       f"User-space memory that one more idle connection takes, between {part['idle'] // 10:,} and "
       f"{part['idle']:,} of them, each after one echo; in this library's servers both halves are scheduled, "
       f"and a client is set. Then 64 B round trips of {part['active']} active connections, alone and among "
-      f" {part['idle']:,} idle ones. The kernel's memory does not count."
+      f"{part['idle']:,} idle ones. The kernel's memory does not count."
     )
     return [f"## Memory and idle connections\n\n{text}\n\n" + table(headings, rows)]
 
@@ -225,14 +225,14 @@ class Report:
 
   def machine(self) -> str:
     here, versions, method = (self.results[key] for key in ("machine", "versions", "method"))
-    parts = "; ".join(f"{name} on {part['measured']}{rounds(part)}" for name, part in sorted(self.parts.items()))
+    measured = [f"{name} on {part['measured']}{rounds(part)}" for name, part in sorted(self.parts.items())]
     lines = [
       f"- {here['processor']}, {here['processors']} processors, {here['memory']} of memory",
       f"- {here['system']}, Linux {here['kernel']}",
       "- " + ", ".join(f"{name} {version}" for name, version in versions.items()),
       "- " + ("The server and the client had a processor each" if method["pinned"] else "Nothing was pinned")
       + (", at the highest priority." if method["priority"] else ", at the usual priority."),
-      f"- Measured: {parts}.",
+      f"- Measured: {'; '.join(measured)}.",
     ]
     if "load" in self.parts:
       gate = self.parts["load"]["gate"]

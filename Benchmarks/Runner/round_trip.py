@@ -1,8 +1,8 @@
 # SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 """What a round trip costs a server, whatever the machine: system calls, instructions, heap allocations.
 
-Each is the difference of two runs, divided by that of their round trips, so that starting, connecting and ending
-do not count."""
+Each is the difference of two runs, divided by that of their round trips, so that starting, connecting and
+ending do not count."""
 
 from __future__ import annotations
 
