@@ -45,7 +45,7 @@ def measure(wanted: Options, servers: list[Server]) -> tuple[dict, list[str]]:
     elif part == "soak":
       results[part] = memory.soak(servers, wanted.is_quick, say)
     if part in results:
-      results[part]["measured"] = time.strftime("%Y-%m-%d")
+      results[part]["measured"] = {"date": time.strftime("%Y-%m-%d"), "commit": machine.commit()}
   return results, notices
 
 

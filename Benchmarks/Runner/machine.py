@@ -37,9 +37,13 @@ def describe() -> dict[str, str]:
   }
 
 
+def commit() -> str:
+  """Which state of this project it is."""
+  return output("git", "describe", "--always", "--dirty").strip() or "unknown"
+
+
 def versions() -> dict[str, str]:
   found = {
-    "SocketStreams": output("git", "describe", "--always", "--dirty").strip(),
     "Swift": first_match(r"Swift version (\S+)", output("swift", "--version")),
     "gcc": output("gcc", "-dumpfullversion").strip(),
     "glibc": platform.libc_ver()[1],

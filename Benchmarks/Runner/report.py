@@ -71,8 +71,9 @@ def number(value: float, digits: int = 0) -> str:
   return f"{value:,.{digits}f}"
 
 
-def rounds(part: dict) -> str:
-  return f", {part['rounds']} × {part['seconds']:g} s" if "rounds" in part else ""
+def circumstances(part: dict) -> str:
+  length = f", {part['rounds']} × {part['seconds']:g} s" if "rounds" in part else ""
+  return f"on {part['measured']['date']} at commit {part['measured']['commit']}{length}"
 
 
 class Report:
@@ -225,7 +226,7 @@ class Report:
 
   def machine(self) -> str:
     here, versions, method = (self.results[key] for key in ("machine", "versions", "method"))
-    measured = [f"{name} on {part['measured']}{rounds(part)}" for name, part in sorted(self.parts.items())]
+    measured = [f"{name} {circumstances(part)}" for name, part in sorted(self.parts.items())]
     lines = [
       f"- {here['processor']}, {here['processors']} processors, {here['memory']} of memory",
       f"- {here['system']}, Linux {here['kernel']}",
