@@ -23,6 +23,10 @@ from options import Options
 from servers import SERVERS, Server
 
 
+# Grows when earlier results can no longer be joined with new ones.
+LAYOUT = 1
+
+
 def say(text: str) -> None:
   print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -55,7 +59,8 @@ def earlier(wanted: Options, here: dict) -> dict:
     found = json.loads((wanted.out / "results.json").read_text())
   except (OSError, ValueError):
     return {}
-  return found["parts"] if found.get("machine") == here else {}
+  is_alike = found.get("layout") == LAYOUT and found.get("machine") == here
+  return found["parts"] if is_alike else {}
 
 
 def main() -> int:
@@ -78,6 +83,7 @@ def main() -> int:
   for notice in more:
     say(notice)
   results: dict = {
+    "layout": LAYOUT,
     "machine": here,
     "versions": machine.versions(),
     "method": machine.method(),
