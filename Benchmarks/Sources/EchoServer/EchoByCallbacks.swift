@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The echo as a C program would write it: callbacks with an info pointer, and a buffer that both directions share.
+// The echo as a C program would write it: callbacks with an info pointer.
 
 import SocketStreams
 
@@ -7,51 +7,67 @@ import SocketStreams
 final class EchoByCallbacks {
   private let input: ReadStream
   private let output: WriteStream
-  private let base: EventBase
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
-  /// What was read and not written yet.
-  private var pending = 0..<0
+  private let loop: EchoLoop
+  /// What the output did not take. Meanwhile the output has a client, and nothing is read.
+  private var rest: [UInt8] = []
+  private var hasEnded = false
 
-  init(_ pair: StreamPair, _ base: EventBase) {
+  init(_ pair: StreamPair, on loop: EchoLoop) {
     (input, output) = (pair.input, pair.output)
-    self.base = base
+    self.loop = loop
   }
 
-  deinit { buffer.deallocate() }
-
   func start() {
-    var context = StreamClientContext(info: Unmanaged.passUnretained(self).toOpaque())
-    context.retain = { info in
-      UnsafeMutableRawPointer(Unmanaged<EchoByCallbacks>.fromOpaque(info!).retain().toOpaque())
-    }
-    context.release = { info in Unmanaged<EchoByCallbacks>.fromOpaque(info!).release() }
     input.setClient(
       [.hasBytesAvailable, .endEncountered, .errorOccurred],
       callback: { _, event, info in
         Unmanaged<EchoByCallbacks>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.inputEvent(event) }
       }, context: context)
-    output.setClient(
-      .canAcceptBytes,
-      callback: { _, _, info in
-        Unmanaged<EchoByCallbacks>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.write() }
-      }, context: context)
     for stream in [input, output] {
-      stream.schedule(on: base)
+      stream.schedule(on: loop.base)
       stream.open()
     }
   }
 
-  private func inputEvent(_ event: StreamEvent.RawValue) {
-    guard event == StreamEvent.hasBytesAvailable.rawValue else { return base.stop() }
-    guard pending.isEmpty, let count = try? input.read(into: buffer) else { return }
-    pending = 0..<count
-    write()
+  private var context: StreamClientContext {
+    var context = StreamClientContext(info: Unmanaged.passUnretained(self).toOpaque())
+    context.retain = { info in
+      UnsafeMutableRawPointer(Unmanaged<EchoByCallbacks>.fromOpaque(info!).retain().toOpaque())
+    }
+    context.release = { info in Unmanaged<EchoByCallbacks>.fromOpaque(info!).release() }
+    return context
   }
 
-  private func write() {
-    while !pending.isEmpty {
-      guard let count = try? output.write(UnsafeRawBufferPointer(rebasing: buffer[pending])) else { return }
-      pending = pending.lowerBound + count..<pending.upperBound
-    }
+  private func inputEvent(_ event: StreamEvent.RawValue) {
+    if event == StreamEvent.hasBytesAvailable.rawValue { return echo() }
+    hasEnded = true
+    if rest.isEmpty || event == StreamEvent.errorOccurred.rawValue { close() }
+  }
+
+  private func echo() {
+    guard rest.isEmpty, let count = try? input.read(into: loop.buffer), count > 0 else { return }
+    let bytes = UnsafeRawBufferPointer(rebasing: loop.buffer[..<count])
+    let taken = (try? output.write(bytes)) ?? 0
+    guard taken < count else { return }
+    rest = Array(bytes[taken...])
+    output.setClient(
+      .canAcceptBytes,
+      callback: { _, _, info in
+        Unmanaged<EchoByCallbacks>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.writeRest() }
+      }, context: context)
+  }
+
+  private func writeRest() {
+    let taken = (try? output.write(rest)) ?? 0
+    rest.removeFirst(taken)
+    guard rest.isEmpty else { return }
+    output.removeClient()
+    if hasEnded { close() } else { echo() }
+  }
+
+  private func close() {
+    input.close()
+    output.close()
+    loop.connectionEnded()
   }
 }

@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The server that the budgets are measured on: echoes what its connections send, through one of the library's APIs.
-// It prints its port, and ends when its first connection has ended, so that every run of a tool sees one connection.
+// The server that is measured: echoes what its connections send, through one of the library's APIs. It prints its
+// port, and ends with its first connection, so that every run of a tool sees one, or with --stay on SIGTERM.
 
 import Glibc
 import SocketStreams
@@ -8,47 +8,60 @@ import SocketStreams
 @main
 struct EchoServer {
   static func main() throws {
-    let api = CommandLine.arguments.dropFirst().first ?? "callbacks"
-    let base = try EventBase()
-    let listener = try Listener(address: SocketAddress(ip: "127.0.0.1", port: 0)!)
-    listener.schedule(on: base) { pair, _ in
-      switch api {
-      case "closures": echoByClosures(pair, on: base)
-      case "callbacks": EchoByCallbacks(pair, base).start()
-      default: fatalError("usage: EchoServer [callbacks | closures]")
+    guard let options = EchoOptions(CommandLine.arguments.dropFirst()) else {
+      write(STDERR_FILENO, EchoOptions.usage, EchoOptions.usage.utf8.count)
+      exit(64)
+    }
+    let main = try EchoLoop(options)
+    let address = SocketAddress(ip: "127.0.0.1", port: 0)!
+    var listeners: [Listener] = []
+    if options.loops == 1 {
+      listeners = [try serve(options, at: address, on: main)]
+    } else {
+      let group = try EventBaseGroup(count: options.loops)
+      let loops = group.bases.map { EchoLoop($0, endingWith: main) }
+      if options.sharesPort {
+        for loop in loops {
+          listeners.append(try serve(options, at: listeners.first?.localAddress ?? address, on: loop))
+        }
+      } else {
+        listeners = [try serveInTurn(options, at: address, on: loops)]
       }
     }
-    print(listener.localAddress.port!)
+    print(listeners[0].localAddress.port!)
     fflush(nil)
-    base.run()
+    main.run()
+    withExtendedLifetime(listeners) {}
   }
-}
 
-/// Whether a write took less than it was given, so that the rest waits for room.
-///
-/// `@unchecked Sendable`: both clients are called on one base, one at a time.
-private final class Backlog: @unchecked Sendable {
-  var waits = false
-}
-
-/// Lends what arrived to the other half's write, and reads on when that has room again.
-private func echoByClosures(_ pair: StreamPair, on base: EventBase) {
-  let (input, output) = (pair.input, pair.output)
-  let backlog = Backlog()
-  input.setClient([.hasBytesAvailable, .endEncountered, .errorOccurred]) { input, event in
-    if event == .hasBytesAvailable { echo(input, output, backlog) } else { base.stop() }
+  private static func serve(
+    _ options: EchoOptions, at address: SocketAddress, on loop: EchoLoop
+  ) throws -> Listener {
+    let listener = try Listener(address: address, backlog: 4096, reusesPort: options.sharesPort)
+    listener.schedule(on: loop.base) { pair, _ in echo(options, pair, on: loop) }
+    return listener
   }
-  output.setClient(.canAcceptBytes) { output, _ in
-    if backlog.waits { echo(input, output, backlog) }
-  }
-  pair.schedule(on: base)
-  pair.open()
-}
 
-private func echo(_ input: ReadStream, _ output: WriteStream, _ backlog: Backlog) {
-  _ = input.withAvailableBytes { bytes in
-    let taken = (try? output.write(bytes)) ?? 0
-    backlog.waits = taken < bytes.byteCount
-    return taken
+  /// One listener, whose connections go to the loops in turn.
+  private static func serveInTurn(
+    _ options: EchoOptions, at address: SocketAddress, on loops: [EchoLoop]
+  ) throws -> Listener {
+    let listener = try Listener(address: address, backlog: 4096)
+    var count = 0
+    listener.schedule(on: loops[0].base) { pair, _ in
+      echo(options, pair, on: loops[count % loops.count])
+      count += 1
+    }
+    return listener
+  }
+
+  private static func echo(_ options: EchoOptions, _ pair: StreamPair, on loop: EchoLoop) {
+    // As the servers that this one is compared with have it.
+    pair.input.setProperty(.noDelay, to: true)
+    switch options.api {
+    case .callbacks: EchoByCallbacks(pair, on: loop).start()
+    case .closures: echoByClosures(pair, on: loop)
+    case .bufferevent: EchoByCallbacks(loop.overBufferevent(pair), on: loop).start()
+    }
   }
 }
