@@ -6,7 +6,7 @@
 /// `@unchecked Sendable`: guarded by the pair's lock.
 final class BoundTransport: StreamTransport, @unchecked Sendable {
   /// On the way from the write stream to the read stream, oldest first.
-  private var pipe: StreamBuffer
+  private let pipe: Confined<StreamBuffer>
   // The listener owns this transport.
   private unowned var listener: (any TransportListener)?
   private var isEnded = false
@@ -16,7 +16,7 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
 
   init(bufferSize: Int) {
     precondition(bufferSize > 0, "a bound pair needs room for at least one byte")
-    pipe = StreamBuffer(capacity: bufferSize)
+    pipe = Confined(StreamBuffer(capacity: bufferSize))
     limits = FlowLimits(outputLimit: bufferSize)
   }
 
@@ -33,7 +33,7 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
   func receive(into buffer: inout MutableRawSpan) -> IOResult {
     // A write that fitted exactly was not refused, and waits for room all the same.
     let wasFull = isBlocked || !acceptsBytes
-    let count = pipe.moveFirst(into: &buffer)
+    let count = pipe.state.moveFirst(into: &buffer)
     if count == 0 { return isEnded ? .end : .wouldBlock }
     if wasFull {
       isBlocked = false
@@ -43,7 +43,7 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
   }
 
   func peek() -> IOResult {
-    if pipe.count > 0 { return .bytes(pipe.count) }
+    if pipe.state.count > 0 { return .bytes(pipe.state.count) }
     return isEnded ? .end : .wouldBlock
   }
 
@@ -59,8 +59,8 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
 
   func send(_ bytes: RawSpan) -> IOResult {
     if isReaderGone { return .failed(Errno.brokenPipe) }
-    let count = limits.room(queued: pipe.count, offered: bytes.byteCount)
-    pipe.append(bytes.extracting(0..<count))
+    let count = limits.room(queued: pipe.state.count, offered: bytes.byteCount)
+    pipe.state.append(bytes.extracting(0..<count))
     isBlocked = count < bytes.byteCount
     if count > 0 { listener?.arrivalsSignalled() }
     return count > 0 ? .bytes(count) : .wouldBlock
@@ -69,14 +69,14 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
   func send(moving buffer: consuming StreamBuffer) -> IOResult {
     if isReaderGone { return .failed(Errno.brokenPipe) }
     let count = buffer.count
-    buffer.withBytes { bytes in pipe.append(bytes) }
+    buffer.withBytes { bytes in pipe.state.append(bytes) }
     listener?.arrivalsSignalled()
     return .bytes(count)
   }
 
   func setLimits(_ limits: FlowLimits) { self.limits = limits }
 
-  var acceptsBytes: Bool { isReaderGone || limits.admitsMore(queued: pipe.count) }
+  var acceptsBytes: Bool { isReaderGone || limits.admitsMore(queued: pipe.state.count) }
   /// What is in the pipe is with the peer already.
   var queuedCount: Int { 0 }
   func drain() -> IOResult { .wouldBlock }

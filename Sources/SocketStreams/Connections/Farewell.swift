@@ -2,7 +2,7 @@
 // The end of a connection, as what is left to do when the pair's lock is free again.
 
 /// What a transport leaves to be done after both halves are.
-enum Farewell {
+indirect enum Farewell {
   case none
   /// A descriptor that nobody else knows any more.
   case socket(Int32, SocketSides.Ending, wasBlocking: Bool, isClaimed: Bool)

@@ -18,7 +18,7 @@ extension EventLoop {
       end(runningJobs: false)
     } else if kind != .host {
       interrupt()
-    } else if isEmpty, isCurrent, inside.state.nextJob == inside.state.batch.count {
+    } else if isEmpty, isCurrent, inside.state.batch.isEmpty {
       end(runningJobs: true)  // now, as the host may free its base next; no closure is run by this release
     } else {
       wakeDescriptor.signal()
@@ -54,8 +54,7 @@ extension EventLoop {
       successor = EventLoop.shared  // may start a thread, so not under the lock
       gate.lock()
     }
-    let left = gate.state.lent + gate.state.queue
-    gate.state.queue = []
+    let left = gate.state.lent + gate.state.queue.takeAll()
     gate.state.lent = []
     gate.state.holder = .ended
     handle.threadID = LoopHandle.ended

@@ -106,16 +106,7 @@ extension EventLoop {
   }
 
   private func runBatch() {
-    guard !inside.state.batch.isEmpty else { return }
-    while inside.state.nextJob < inside.state.batch.count {
-      let job = inside.state.batch[inside.state.nextJob].take()
-      inside.state.nextJob += 1
-      run(job)
-    }
-    let used = inside.state.batch.count
-    inside.state.nextJob = 0
-    // A burst does not occupy its memory for ever.
-    inside.state.batch.removeAll(keepingCapacity: inside.state.batch.capacity <= max(1_024, used * 8))
+    while let job = inside.state.batch.takeFirst() { run(job) }
   }
 
   /// Runs one job, no lock held.

@@ -29,9 +29,8 @@ final class EventLoop: EventTarget, @unchecked Sendable {
     var wakeEvent: EventHandle?
     /// Fires in the next pass when the loop's own thread has queued something.
     var laterEvent: EventHandle?
-    /// The jobs that are being run, up to `nextJob`.
-    var batch: [LoopJob] = []
-    var nextJob = 0
+    /// The jobs that are being run.
+    var batch = JobList()
   }
   let inside = Confined(Inside())
   /// Memory that the loop's streams lend from, one at a time. The loop's thread only.
@@ -44,7 +43,7 @@ final class EventLoop: EventTarget, @unchecked Sendable {
   /// while it is held, but that of ``shared`` at the end.
   struct Gate {
     var holder: Holder
-    var queue: [LoopJob] = []
+    var queue = JobList()
     /// Whether something is on its way that makes the loop look into `queue`.
     var isPosted = false
     /// What other threads want to perform while the loop is borrowed.
@@ -212,7 +211,8 @@ final class EventLoop: EventTarget, @unchecked Sendable {
 
   /// Waits until the loop's thread is gone. Returns at once for a loop without one.
   func join() {
-    precondition(!isCurrent || hasEnded, "join: a thread cannot wait for its own end")
+    // Asked first, as "current" means the shared loop's thread once this one has ended, and would start it.
+    precondition(hasEnded || !isCurrent, "join: a thread cannot wait for its own end")
     gate.lock()
     while case .joining = gate.state.thread { gate.wait(changed) }
     guard case .running(let id) = gate.state.thread else { return gate.unlock() }

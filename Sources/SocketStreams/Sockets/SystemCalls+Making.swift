@@ -36,8 +36,9 @@ extension SystemCalls {
 
   /// Makes a socket that listens on `address`. Port 0 lets the kernel choose; see `localAddress(_:)`.
   ///
-  /// A TCP listener gets `SO_REUSEADDR`, so that a restarted server need not wait for old connections to fade; an IPv6
-  /// one takes IPv6 connections only, so that it does not get into the way of an IPv4 one on the same port.
+  /// A TCP listener gets `SO_REUSEADDR`, so that a restarted server need not wait for old connections to fade, and
+  /// `TCP_NODELAY`, which its connections inherit; an IPv6 one takes IPv6 connections only, so that it does not get into
+  /// the way of an IPv4 one on the same port.
   /// - Parameter reusesPort: Adds `SO_REUSEPORT`, by which several listeners share one port. Not for a Unix path.
   static func makeListener(
     on address: SocketAddress, backlog: Int32, reusesPort: Bool = false
@@ -47,6 +48,8 @@ extension SystemCalls {
     let socket = try makeSocket(family: address.family)
     if address.family != .unix {
       _ = setOption(socket.rawValue, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1)
+      // The accepted sockets inherit it, without a system call for each.
+      _ = setOption(socket.rawValue, level: Flag.tcp, name: TCP_NODELAY, value: 1)
     }
     if address.family == .ipv6 {
       _ = setOption(socket.rawValue, level: Flag.ipv6, name: IPV6_V6ONLY, value: 1)

@@ -56,6 +56,23 @@ struct ListenerTests {
     server.listener.close()
   }
 
+  // I1, S178
+  @Test(
+    "an accepted connection sends small writes at once, as one that was made does",
+    arguments: ["127.0.0.1", "::1"])
+  func noDelay(ip: String) throws {
+    let server = try Server(SocketAddress(ip: ip, port: 0)!)
+    server.start()
+    let client = StreamPair(address: server.listener.localAddress)
+    client.open()
+    #expect(eventually(within: 5) { server.pairs.value.count == 1 })
+    let accepted = server.pairs.value[0]
+    #expect(accepted.open())
+    #expect(accepted.output.property(.noDelay) == true)
+    server.listener.close()
+    withExtendedLifetime(client) {}
+  }
+
   // C3
   @Test("a listener on one address does not answer on another")
   func oneAddress() throws {
