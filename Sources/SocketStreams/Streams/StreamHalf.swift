@@ -264,12 +264,16 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     changed(by: stream)
   }
 
-  /// Whether everything is in order as it is: nothing to tell, no event to change, no time to measure. The question of
-  /// the hot path, which saves ``settle(on:)``.
+  /// Whether everything is in order as it is: nothing to tell, no event to change, no deadline to be asked for. The
+  /// question of the hot path, which saves ``settle(on:)``.
   @inline(__always)
   final func isAtRest(watching wanted: Watch) -> Bool {
-    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && endpoint.limits == nil
+    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && (endpoint.limits == nil || isTimeKept)
   }
+
+  /// Whether the loop asks for this half's deadlines, or there are none. While the half waits for the same as before,
+  /// its clock runs or stands as it should.
+  private var isTimeKept: Bool { isTracked || !isTimed }
 
   /// Whether all there is to do is to call the client, and the other half does that as soon as its own client, which
   /// is being called on the same loop, returns.
