@@ -55,12 +55,12 @@ final class Echo {
     if hasEnded { close() } else { bytesArrived() }
   }
 
-  func inputEnded() {
+  func inputEnded(byFailure hasFailed: Bool) {
     hasEnded = true
-    if rest.isEmpty { close() }
+    if hasFailed || rest.isEmpty { close() }
   }
 
-  func close() {
+  private func close() {
     input.close()
     output.close()
     loop.connectionEnded()

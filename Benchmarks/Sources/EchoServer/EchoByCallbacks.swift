@@ -9,11 +9,8 @@ extension Echo {
       [.hasBytesAvailable, .endEncountered, .errorOccurred],
       callback: { _, event, info in
         Unmanaged<Echo>.fromOpaque(info!)._withUnsafeGuaranteedRef {
-          switch event {
-          case StreamEvent.hasBytesAvailable.rawValue: $0.bytesArrived()
-          case StreamEvent.endEncountered.rawValue: $0.inputEnded()
-          default: $0.close()
-          }
+          if event == StreamEvent.hasBytesAvailable.rawValue { return $0.bytesArrived() }
+          $0.inputEnded(byFailure: event == StreamEvent.errorOccurred.rawValue)
         }
       }, context: context)
   }

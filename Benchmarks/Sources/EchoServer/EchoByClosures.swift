@@ -8,11 +8,8 @@ extension Echo {
     // All that happens to an echo happens on its loop's thread.
     nonisolated(unsafe) let echo = self
     input.setClient([.hasBytesAvailable, .endEncountered, .errorOccurred]) { _, event in
-      switch event {
-      case .hasBytesAvailable: echo.bytesArrived()
-      case .endEncountered: echo.inputEnded()
-      default: echo.close()
-      }
+      if event == .hasBytesAvailable { return echo.bytesArrived() }
+      echo.inputEnded(byFailure: event == .errorOccurred)
     }
   }
 
