@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Counts heap allocations: preloaded into a program, it stands before the C library's allocator and writes the count
-// to the file that ALLOCATION_COUNT names when the program ends.
+// Counts heap allocations: preloaded into a program, it stands before the C library's allocator and writes
+// the count to the file that ALLOCATION_COUNT names when the program ends.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

@@ -13,9 +13,10 @@ public:
   explicit Session(tcp::socket socket) : socket(std::move(socket)) {}
 
   void read() {
-    socket.async_read_some(asio::buffer(buffer), [self = shared_from_this()](std::error_code error, std::size_t count) {
-      if (!error) self->write(count);
-    });
+    socket.async_read_some(asio::buffer(buffer),
+                           [self = shared_from_this()](std::error_code error, std::size_t count) {
+                             if (!error) self->write(count);
+                           });
   }
 
 private:

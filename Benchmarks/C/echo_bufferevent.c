@@ -36,7 +36,8 @@ int main(void) {
   base = event_base_new();
   int fd = listen_and_announce();
   // A backlog of 0 leaves the socket as it is: it listens already.
-  if (!evconnlistener_new(base, accepted, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd)) return 1;
+  unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC;
+  if (!evconnlistener_new(base, accepted, NULL, flags, 0, fd)) return 1;
   event_add(evsignal_new(base, SIGTERM, stop, NULL), NULL);
   return event_base_dispatch(base);
 }

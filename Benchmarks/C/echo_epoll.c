@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The yardstick: an echo server of bare system calls. One read into a shared buffer for each wake, and the answer sent
-// at once; what the kernel does not take is kept, and nothing is read meanwhile.
+// The yardstick: an echo server of bare system calls. One read into a shared buffer for each wake, and the
+// answer sent at once; what the kernel does not take is kept, and nothing is read meanwhile.
 #include "echo_server.h"
 #include <errno.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static void accept_all(int listener) {
 }
 
 static void send_rest(struct connection *connection) {
-  ssize_t count =
-      send(connection->fd, connection->rest + connection->sent, connection->length - connection->sent, MSG_NOSIGNAL);
+  size_t left = connection->length - connection->sent;
+  ssize_t count = send(connection->fd, connection->rest + connection->sent, left, MSG_NOSIGNAL);
   if (count < 0) {
     if (errno != EAGAIN) end(connection);
     return;

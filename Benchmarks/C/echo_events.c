@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Echo with libevent's loop, but without its bufferevents: an event for reading, and one for writing while a send was
-// short.
+// Echo with libevent's loop, but without its bufferevents: an event for reading, and one for writing while a
+// send was short.
 #include "echo_server.h"
 #include <errno.h>
 #include <event2/event.h>
@@ -28,7 +28,8 @@ static void end(struct connection *connection) {
 static void writable(evutil_socket_t fd, short what, void *argument) {
   (void)what;
   struct connection *connection = argument;
-  ssize_t count = send(fd, connection->rest + connection->sent, connection->length - connection->sent, MSG_NOSIGNAL);
+  size_t left = connection->length - connection->sent;
+  ssize_t count = send(fd, connection->rest + connection->sent, left, MSG_NOSIGNAL);
   if (count < 0) {
     if (errno != EAGAIN) end(connection);
     return;
@@ -79,7 +80,8 @@ int main(void) {
   base = event_base_new();
   int fd = listen_and_announce();
   // A backlog of 0 leaves the socket as it is: it listens already.
-  if (!evconnlistener_new(base, accepted, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd)) return 1;
+  unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC;
+  if (!evconnlistener_new(base, accepted, NULL, flags, 0, fd)) return 1;
   event_add(evsignal_new(base, SIGTERM, stop, NULL), NULL);
   return event_base_dispatch(base);
 }

@@ -1,5 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Echo as libuv's guide has it: a buffer of the size that the loop suggests for each read, which its write hands back.
+// Echo as libuv's guide has it: a buffer of the size that the loop suggests for each read, which its write
+// hands back.
 #include "echo_server.h"
 #include <uv.h>
 

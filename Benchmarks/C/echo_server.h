@@ -1,5 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What the echo servers in C have in common: a listening socket on a port that the kernel chooses, which they print.
+// What the echo servers in C have in common: a listening socket on a port that the kernel chooses, which they
+// print.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

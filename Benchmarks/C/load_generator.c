@@ -1,6 +1,7 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// One thread that loads an echo server on 127.0.0.1 and compares every byte that comes back with what it sent.
-// Prints its measurements as JSON; ends with 2 if a byte differs, is missing or is one too many, or if nothing happens.
+// One thread that loads an echo server on 127.0.0.1 and compares every byte that comes back with what it
+// sent. Prints its measurements as JSON, and keeps its connections until its standard input ends. Ends with 2
+// if a byte differs, is missing or is one too many, or if nothing happens.
 #define _GNU_SOURCE
 #include "measure.h"
 #include <arpa/inet.h>
@@ -19,10 +20,11 @@ static const char usage[] =
     "  pingpong         each connection sends a message, waits for the echo, and sends the next\n"
     "  stream           each connection sends all it can, while it reads all that comes\n"
     "  connect          each connection is closed after one echo, and another opened\n"
-    "  idle             each connection gets one echo and stays; `ready` is printed; ends with standard input\n"
+    "  idle             the connections are opened one by one, and each gets one echo; `ready` is printed\n"
     "  --connections N  1    --size BYTES  64    --seconds S  1    --warmup S  0.2\n"
     "  --count N        instead of a time: so many echoes in all\n"
-    "  --server PID     tells what the server took of its processor\n";
+    "  --server PID     tells what the server took of its processor\n"
+    "The connections stay until standard input ends.\n";
 
 enum mode { PINGPONG, STREAM, CONNECT, IDLE };
 enum { EVENTS = 512, OPENING_AT_ONCE = 256, SOURCES = 200, STALL_MS = 5000, PERIOD = 65521 /* prime */ };
@@ -87,13 +89,15 @@ static void end_measuring(void) {
 }
 
 static void report(void) {
-  double elapsed = (double)(end - start), done = options.mode == STREAM ? (double)bytes / 1e6 : (double)operations;
-  printf("{\"seconds\": %.6f, \"rate\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, \"server_cpu\": %.4f, "
-         "\"client_share\": %.4f, \"server_share\": %.4f, \"client_wait\": %.5f, \"server_wait\": %.5f}\n",
-         elapsed / 1e9, done / elapsed * 1e9, quantile(&latencies, 0.5) / 1e3, quantile(&latencies, 0.99) / 1e3,
-         quantile(&latencies, 0.999) / 1e3, done > 0 ? (double)server.ran / 1e3 / done : 0,
-         (double)client.ran / elapsed, (double)server.ran / elapsed, (double)client.waited / elapsed,
-         (double)server.waited / elapsed);
+  double elapsed = (double)(end - start);
+  double done = options.mode == STREAM ? (double)bytes / 1e6 : (double)operations;
+  printf("{\"seconds\": %.6f, \"rate\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
+         "\"server_cpu\": %.4f, \"client_share\": %.4f, \"server_share\": %.4f, \"client_wait\": %.5f, "
+         "\"server_wait\": %.5f}\n",
+         elapsed / 1e9, done / elapsed * 1e9, quantile(&latencies, 0.5) / 1e3,
+         quantile(&latencies, 0.99) / 1e3, quantile(&latencies, 0.999) / 1e3,
+         done > 0 ? (double)server.ran / 1e3 / done : 0, (double)client.ran / elapsed,
+         (double)server.ran / elapsed, (double)client.waited / elapsed, (double)server.waited / elapsed);
 }
 
 // One echo is complete.
@@ -137,7 +141,8 @@ static void open_connection(struct connection *connection) {
   if (options.mode == CONNECT) choose_source(connection->fd);
   connection->is_connecting = connection->wants_room = true;
   if (options.mode == CONNECT) connection->start = now();
-  if (connect(connection->fd, (struct sockaddr *)&address, sizeof address) && errno != EINPROGRESS) fail("connect");
+  if (connect(connection->fd, (struct sockaddr *)&address, sizeof address) && errno != EINPROGRESS)
+    fail("connect");
   watch(connection, EPOLL_CTL_ADD, EPOLLOUT);
 }
 
@@ -175,7 +180,7 @@ static void connected(struct connection *connection) {
   if ((errno = error)) fail("connect");
   connection->is_connecting = false;
   if (established < options.connections) established++;
-  open_next();
+  if (options.mode != IDLE) open_next();
   if (options.mode == STREAM) return watch(connection, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
   want_room(connection, false);
   begin_message(connection, now());
@@ -218,6 +223,7 @@ static void answered(struct connection *connection, uint32_t events) {
   count_operation(connection, time);
   if (options.mode == IDLE) {
     settled++;
+    open_next();
   } else if (phase != DONE && options.mode == PINGPONG) {
     begin_message(connection, time);
   } else if (phase != DONE) {
@@ -253,7 +259,7 @@ static bool is_done(void) {
 static void run(void) {
   struct epoll_event events[EVENTS];
   if (options.count) begin_measuring(now());
-  while (opened < options.connections && opened < OPENING_AT_ONCE) open_next();
+  while (opened < options.connections && opened < (options.mode == IDLE ? 1 : OPENING_AT_ONCE)) open_next();
   while (!is_done()) {
     int count = epoll_wait(loop, events, EVENTS, STALL_MS);
     if (count < 0 && errno != EINTR) fail("epoll_wait");
@@ -317,12 +323,9 @@ int main(int count, char **arguments) {
   loop = epoll_create1(EPOLL_CLOEXEC);
   connections = calloc((size_t)options.connections, sizeof *connections);
   run();
-  if (options.mode == IDLE) {
-    puts("ready");
-    fflush(stdout);
-    while (read(STDIN_FILENO, buffer, 1) > 0) continue;
-    return 0;
-  }
-  report();
+  if (options.mode == IDLE) puts("ready");
+  else report();
+  fflush(stdout);
+  while (read(STDIN_FILENO, buffer, 1) > 0) continue;
   return 0;
 }

@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What the load generator measures with: a clock, the time that a process ran and waited for its processor, and a
-// histogram of latencies.
+// What the load generator measures with: a clock, the time that a process ran and waited for its processor,
+// and a histogram of latencies.
 #pragma once
 #include <dirent.h>
 #include <stdint.h>

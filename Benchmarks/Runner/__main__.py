@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
 
 import building
+import costs
 import load
 import loops
 import machine
@@ -17,14 +17,13 @@ import options
 import plot
 import processes
 import report
-import round_trip
 from columns import COLUMNS
 from options import Options
 from servers import SERVERS, Server
 
 
 # Grows when earlier results can no longer be joined with new ones.
-LAYOUT = 1
+LAYOUT = 2
 
 
 def say(text: str) -> None:
@@ -43,7 +42,7 @@ def measure(wanted: Options, servers: list[Server]) -> tuple[dict, list[str]]:
       seconds = min(1.0, wanted.seconds)
       results[part] = memory.run(servers, wanted.rounds, seconds, wanted.is_quick, say)
     elif part == "costs":
-      results[part], notices = round_trip.run(servers, wanted.is_quick, say)
+      results[part], notices = costs.run(servers, wanted.is_quick, say)
     elif part == "loops" and any(server.is_ours for server in servers):
       results[part] = loops.run(wanted.rounds, wanted.seconds, say)
     elif part == "soak":
@@ -69,11 +68,12 @@ def main() -> int:
     wanted.out.mkdir(parents=True, exist_ok=True)
   except OSError as error:
     raise processes.Failure(f"the results cannot go to {wanted.out}: {error.strerror}") from None
-  not_set_up = building.set_up()
+  not_set_up = building.set_up("--bench")
   if not_set_up:
     say(not_set_up)
   say("building")
-  servers, notices = building.build([server for server in SERVERS if server.name in wanted.servers])
+  building.build_tools()
+  servers, notices = building.build_servers([server for server in SERVERS if server.name in wanted.servers])
   for notice in notices:
     say(notice)
   if not servers:
@@ -102,13 +102,8 @@ def main() -> int:
   return 0
 
 
-def interrupted(number: int, _frame: object) -> None:
-  raise KeyboardInterrupt(number)
-
-
 if __name__ == "__main__":
-  signal.signal(signal.SIGTERM, interrupted)
-  signal.signal(signal.SIGINT, interrupted)
+  processes.end_on_signals()
   try:
     sys.exit(main())
   except processes.Failure as failure:
@@ -116,6 +111,6 @@ if __name__ == "__main__":
     sys.exit(1)
   except KeyboardInterrupt as interrupt:
     say("interrupted; nothing was written")
-    sys.exit(128 + (interrupt.args[0] if interrupt.args else signal.SIGINT))
+    sys.exit(processes.code_of(interrupt))
   finally:
     processes.kill_all()

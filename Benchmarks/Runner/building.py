@@ -1,5 +1,5 @@
 # SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-"""Builds the servers and the load generator. What needs a package that is not there is left out."""
+"""Builds the servers, and what loads and measures them. What needs a missing package is left out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 import processes
-from servers import ALLOCATION_COUNTER, LOAD_GENERATOR, PROGRAMS, Server
+from places import ALLOCATION_COUNTER, BENCHMARKS, LOAD_GENERATOR, PROGRAMS, SETUP, SOURCES
+from servers import Server
 
-BENCHMARKS = Path(__file__).resolve().parent.parent
-SOURCES = BENCHMARKS / "C"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 COMPILE_LIMIT = 120.0
 SWIFT_LIMIT = 1200.0
@@ -22,6 +21,20 @@ def compile_file(source: str, output: Path, *flags: str) -> None:
   # The libraries come last, after what needs them.
   command = [compiler, "-O3", *WARNINGS, "-o", str(output), str(SOURCES / source), *flags]
   processes.run(command, COMPILE_LIMIT)
+
+
+def build_tools() -> None:
+  """The load generator and what counts allocations."""
+  if not shutil.which("gcc"):
+    raise processes.Failure("gcc is not installed, and without it there is no load generator")
+  PROGRAMS.mkdir(parents=True, exist_ok=True)
+  compile_file("load_generator.c", LOAD_GENERATOR)
+  compile_file("count_allocations.c", ALLOCATION_COUNTER, "-shared", "-fPIC")
+
+
+def build_swift(product: str) -> None:
+  place = ["--package-path", str(BENCHMARKS)]
+  processes.run(["swift", "build", "--configuration", "release", *place, "--product", product], SWIFT_LIMIT)
 
 
 def has_header(compiler: str, header: str) -> bool:
@@ -47,25 +60,10 @@ def why_left_out(server: Server) -> str | None:
   return None
 
 
-def set_up() -> str | None:
-  """Installs what is missing. Returns a notice if that fails: what is there is measured all the same."""
-  try:
-    processes.run([str(BENCHMARKS.parent / "Scripts/setup"), "--bench"], SETUP_LIMIT)
-  except processes.Failure as failure:
-    return str(failure).splitlines()[-1]
-  return None
-
-
-def build(wanted: list[Server]) -> tuple[list[Server], list[str]]:
+def build_servers(wanted: list[Server]) -> tuple[list[Server], list[str]]:
   """Builds what it can. Returns the servers that there are, and a notice for each one that is left out."""
-  if not shutil.which("gcc"):
-    raise processes.Failure("gcc is not installed, and without it there is no load generator")
-  PROGRAMS.mkdir(parents=True, exist_ok=True)
-  compile_file("load_generator.c", LOAD_GENERATOR)
-  compile_file("count_allocations.c", ALLOCATION_COUNTER, "-shared", "-fPIC")
   if any(server.is_ours for server in wanted):
-    place = ["--package-path", str(BENCHMARKS)]
-    processes.run(["swift", "build", "-c", "release", *place, "--product", "EchoServer"], SWIFT_LIMIT)
+    build_swift("EchoServer")
   built, notices = [], []
   for server in wanted:
     reason = why_left_out(server)
@@ -76,3 +74,12 @@ def build(wanted: list[Server]) -> tuple[list[Server], list[str]]:
       compile_file(server.source, Path(server.command[0]), *server.flags)
     built.append(server)
   return built, notices
+
+
+def set_up(option: str) -> str | None:
+  """Installs what is missing. Returns the reason, for people, if that fails."""
+  try:
+    processes.run([str(SETUP), option], SETUP_LIMIT)
+  except processes.Failure as failure:
+    return str(failure).splitlines()[-1]
+  return None

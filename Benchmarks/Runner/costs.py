@@ -1,107 +1,36 @@
 # SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-"""What an operation costs, in what does not depend on the machine's speed: heap allocations, system calls and
-instructions.
+"""What a round trip costs each server, whatever the machine."""
 
-A meter runs a program under a tool that counts everything the program does. An operation's cost is the slope between
-a run of few operations and one of many, so that starting, connecting and ending do not count.
-"""
+from __future__ import annotations
 
-import re
-import subprocess
-import tempfile
-from pathlib import Path
+from collections.abc import Callable
 
-# Longest time that one run may take, in seconds.
-TIME_LIMIT = 120
+import meters
+import processes
+from echoes import ECHOES, Echoes, operation
+from meters import METERS, Meter
+from servers import Server
 
 
-class Failure(Exception):
-    """Something could not be measured; the message is a sentence for people."""
+def measure(job: tuple[Server, Meter, Echoes]) -> dict[str, float]:
+  server, meter, echoes = job
+  costs = meters.slope(meter, operation(server.title, server.command, echoes))
+  # Starting and connecting differ by a few calls.
+  return {kind: cost for kind, cost in costs.items() if abs(cost) >= 0.005 or kind == "all"}
 
 
-class AllocationMeter:
-    """Calls of the C library's allocator."""
-
-    key = "allocations"
-
-    def __init__(self, library):
-        self.library = library
-
-    @classmethod
-    def built(cls, source, folder):
-        library = Path(folder) / "count_allocations.so"
-        compile_c(source, library, "-shared", "-fPIC")
-        return cls(library)
-
-    def command(self, program, output):
-        return ["env", f"LD_PRELOAD={self.library}", f"ALLOCATION_COUNT={output}", *program]
-
-    def total(self, text):
-        return int(text)
-
-
-class SystemCallMeter:
-    """System calls of every thread but the futex: how often threads meet at a lock is up to the scheduler."""
-
-    key = "systemCalls"
-
-    def command(self, program, output):
-        return ["strace", "-f", "-qq", "-e", "trace=!futex", "-e", "signal=none", "-o", output, *program]
-
-    def total(self, text):
-        # A call that another thread's interrupts is two lines.
-        return sum(1 for line in text.splitlines() if "(" in line and "resumed>" not in line)
-
-
-class InstructionMeter:
-    """Instructions in user space, of threads that take turns: one that waits is not overtaken by chance."""
-
-    key = "instructions"
-
-    def command(self, program, output):
-        return ["valgrind", "-q", "--tool=callgrind", "--fair-sched=try", f"--callgrind-out-file={output}", *program]
-
-    def total(self, text):
-        return int(re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE).group(1))
-
-
-def compile_c(source, target, *options):
-    run(["gcc", "-O2", *options, "-o", str(target), str(source)], f"{Path(source).name} could not be compiled")
-
-
-def run(command, what):
-    """Runs `command` to its end and returns its standard output. `what` says what is wrong when it fails."""
-    done = subprocess.run(limited(command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"{what}: {reason(done.stderr, done.returncode)}")
-    return done.stdout
-
-
-def limited(command):
-    """`command`, which ends with all that it started when it takes too long."""
-    return ["timeout", "--kill-after=5", str(TIME_LIMIT), *map(str, command)]
-
-
-def reason(messages, code):
-    """The first line of what a program said, or the code that it ended with."""
-    if code == 124:
-        return f"it took longer than {TIME_LIMIT} s"
-    lines = [line for line in messages.splitlines() if line.strip()]
-    return lines[0].strip() if lines else f"it ended with {code}"
-
-
-def measured(meter, operate, what):
-    """What `meter` counts in one run. `operate(wrap)` runs the program, its command line passed through `wrap`."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "output"
-        operate(lambda program: meter.command(program, output))
-        try:
-            return meter.total(output.read_text())
-        except (OSError, ValueError, AttributeError) as error:
-            raise Failure(f"{what}: the count of {meter.key} cannot be read ({error})") from error
-
-
-def slope(meter, operate, few, many, what):
-    """What one more operation adds. `operate(count, wrap)` runs a program that does `count` operations."""
-    low, high = (measured(meter, lambda wrap: operate(count, wrap), what) for count in (few, many))
-    return (high - low) / (many - few)
+def run(servers: list[Server], is_quick: bool, say: Callable[[str], None]) -> tuple[dict, list[str]]:
+  """The costs, and a notice for each that cannot be measured."""
+  chosen = [echoes for echoes in ECHOES if not is_quick or echoes is ECHOES[0]]
+  at_a_time = len(processes.processors()) if is_quick else 1
+  results: dict = {"servers": {server.name: {} for server in servers}}
+  notices = []
+  for meter in METERS:
+    if not meter.is_there:
+      notices.append(f"{meter.title} are left out, as {meter.tool} is not installed")
+      continue
+    say(f"costs: {meter.title}")
+    jobs = [(server, meter, echoes) for server in servers for echoes in chosen]
+    for (server, _, echoes), costs in meters.each(measure, jobs, at_a_time).items():
+      results["servers"][server.name].setdefault(meter.key, {})[echoes.name] = costs
+  return results, notices

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import processes
 from columns import COLUMNS
 from load import limit, median, rotated, timing
-from servers import ECHO_SERVER, load, serving
+from places import ECHO_SERVER
+from servers import load, serving
 
 VARIANTS = {
   "1 loop": ["--loops", "1"],

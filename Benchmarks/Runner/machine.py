@@ -10,8 +10,7 @@ import subprocess
 from pathlib import Path
 
 import processes
-from options import ROOT
-from servers import PROGRAMS
+from places import PROGRAMS, ROOT
 
 
 def first_match(pattern: str, text: str) -> str:

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import processes
 from load import limit, median, rotated, timing
-from servers import Running, Server, idle_connections, load, serving
+from servers import Running, Server, load, loading, serving
 
 IDLE = 10_000
+# The share of them that comes before what is measured.
+FIRST = 5
+IDLE_LIMIT = 120.0
 ACTIVE = 100
 # Descriptors of a server besides its connections.
 OTHERS = 100
@@ -27,15 +31,24 @@ def active_rate(running: Running, for_client: list[int], seconds: float) -> floa
   return load("pingpong", running, arguments, for_client, limit(seconds))["rate"]
 
 
+def idle(running: Running, count: int, for_client: list[int]) -> AbstractContextManager[str]:
+  """Connections that have had one echo each, and stay until the end of the block.
+
+  They are opened one after the other. Of many at once, a server's buffers for their echoes come to lie
+  between what it keeps of them, so that their memory never goes back to the system, more or less of it
+  by chance."""
+  return loading("idle", running, ["--connections", str(count)], for_client, IDLE_LIMIT)
+
+
 def measure(server: Server, count: int, seconds: float) -> dict:
-  """A tenth of the connections comes first, so that what a server makes once does not count."""
+  """Some of the connections come first, so that what a server makes once does not count."""
   for_server, for_client = processes.split_processors()
-  first = count // 10
+  first = count // FIRST
   with serving(server.command, for_server) as running:
     alone = active_rate(running, for_client, seconds)
-    with idle_connections(running, first, for_client):
+    with idle(running, first, for_client):
       few = running.memory()
-      with idle_connections(running, count - first, for_client):
+      with idle(running, count - first, for_client):
         many = running.memory()
         among = active_rate(running, for_client, seconds)
   return {
@@ -59,6 +72,7 @@ def run(
   return {
     "rounds": rounds,
     "seconds": seconds,
+    "first": count // FIRST,
     "idle": count,
     "active": ACTIVE,
     "servers": {

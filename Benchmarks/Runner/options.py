@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from columns import COLUMNS
+from places import BENCHMARKS, ROOT
 from servers import SERVERS
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("load", "memory", "costs", "loops", "soak")
 USAGE_ERROR = 64
 
@@ -99,7 +99,7 @@ def parse(arguments: list[str]) -> Options:
 
   parts = [part for part in PARTS if getattr(given, part) or (part == "load" and given.only)]
   is_complete = not (given.quick or given.only or given.servers or parts)
-  place = ROOT / "docs/benchmarks" if is_complete else ROOT / "Benchmarks/.build/results"
+  place = ROOT / "docs/benchmarks" if is_complete else BENCHMARKS / ".build/results"
   return Options(
     parts=parts or [part for part in PARTS if part != "soak"],
     columns=given.only or columns,

@@ -12,7 +12,8 @@ BASELINE = "epoll"
 COLOURS = {
   "callbacks": "#1f5fd0",
   "closures": "#4f94f5",
-  "bufferevent": "#9cc4fb",
+  "lending": "#7bb0f8",
+  "bufferevent": "#b3d1fc",
   "events": "#d9730d",
   "bufferevents-c": "#f2b266",
   "libuv": "#8957c9",

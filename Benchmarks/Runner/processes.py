@@ -139,6 +139,23 @@ def terminate(process: subprocess.Popen) -> None:
   """Asks a process to end, and waits until it has."""
   process.send_signal(signal.SIGTERM)
   try:
-    process.wait(END_LIMIT)
+    code = process.wait(END_LIMIT)
   except subprocess.TimeoutExpired:
     raise Failure(f"{name(process)} did not end within {END_LIMIT:.0f} s of SIGTERM") from None
+  if code:
+    raise Failure(f"{name(process)} ended with {code} after SIGTERM")
+
+
+def end_on_signals() -> None:
+  """Has the signals that ask this program to end raise `KeyboardInterrupt` with their number."""
+
+  def interrupted(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(number)
+
+  for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, interrupted)
+
+
+def code_of(interrupt: KeyboardInterrupt) -> int:
+  """What a program ends with that was interrupted, as shells have it."""
+  return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from columns import COLUMNS, Column
+from echoes import ECHOES
+from meters import METERS, Meter
 from plot import BASELINE
-from round_trip import FEW, MANY
 
 MIB = 2**20
 CLIENT_BOUND = 0.95
@@ -68,7 +69,8 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def number(value: float, digits: int = 0) -> str:
-  return f"{value:,.{digits}f}"
+  # Adding 0 takes the sign from a 0.
+  return f"{round(value, digits) + 0:,.{digits}f}"
 
 
 def circumstances(part: dict) -> str:
@@ -150,11 +152,10 @@ class Report:
 
   def memory(self) -> list[str]:
     part = self.parts["memory"]
-    headings = ["", "resident, B", "private and written, B", "alone, /s", "among idle, /s", "ratio"]
+    headings = ["", "bytes a connection", "alone, /s", "among idle, /s", "ratio"]
     rows = [
       [
         self.titles[name],
-        number(one["rss"]),
         number(one["dirty"]),
         number(one["alone"]),
         number(one["among_idle"]),
@@ -163,10 +164,11 @@ class Report:
       for name, one in part["servers"].items()
     ]
     text = (
-      f"User-space memory that one more idle connection takes, between {part['idle'] // 10:,} and "
-      f"{part['idle']:,} of them, each after one echo; in this library's servers both halves are scheduled, "
-      f"and a client is set. Then 64 B round trips of {part['active']} active connections, alone and among "
-      f"{part['idle']:,} idle ones. The kernel's memory does not count."
+      "User-space bytes that one more idle connection takes: private memory that was written to, between "
+      f"{part['first']:,} and {part['idle']:,} connections, which were opened one after the other and had "
+      "one echo each. In this library's servers both halves are scheduled, and a client is set. The kernel's "
+      f"memory does not count. Then 64 B round trips of {part['active']} active connections, alone and among "
+      f"{part['idle']:,} idle ones."
     )
     return [f"## Memory and idle connections\n\n{text}\n\n" + table(headings, rows)]
 
@@ -174,32 +176,34 @@ class Report:
     servers = {name: one for name, one in self.parts["costs"]["servers"].items() if one}
     if not servers:
       return []
-    kinds = [
-      (kind, size)
-      for kind in ("system_calls", "instructions", "allocations")
-      for size in next(iter(servers.values())).get(kind, {})
-    ]
-    sizes = {"64": "64 B", "16384": "16 KiB"}
-    units = {"system_calls": 2, "instructions": 0, "allocations": 2}
-    headings = ["", *[f"{kind.replace('_', ' ')}, {sizes[size]}" for kind, size in kinds]]
-    rows = [
-      [self.titles[name], *[number(sum(one[kind][size].values()), units[kind]) for kind, size in kinds]]
-      for name, one in servers.items()
-    ]
     text = (
-      "What one more round trip on one connection adds: system calls (strace), instructions in user space "
-      f"(callgrind) and heap allocations; the difference between {MANY:,} and {FEW:,} round trips. These "
-      "hardly depend on the machine."
+      "What one more round trip adds, of one connection and of 50 that are all active: heap allocations, "
+      "system calls (strace) and instructions in user space (callgrind), as the difference between two runs. "
+      "These hardly depend on the machine."
     )
-    sections = [f"## Costs of a round trip\n\n{text}\n\n" + table(headings, rows)]
+    sections = [f"## Costs of a round trip\n\n{text}\n"]
+    for meter in METERS:
+      measured = {name: one[meter.key] for name, one in servers.items() if meter.key in one}
+      if measured:
+        sections.append(self.costs_of(meter, measured))
     lines = []
     for name, one in servers.items():
-      calls = sorted(one.get("system_calls", {}).get("64", {}).items())
+      calls = sorted(one.get("systemCalls", {}).get(ECHOES[0].name, {}).items())
       if calls:
         lines.append(f"- {self.titles[name]}: " + ", ".join(f"{call} {count:.2g}" for call, count in calls))
     if lines:
-      sections.append("System calls of a 64 B round trip:\n\n" + "\n".join(lines) + "\n")
+      sections.append("System calls of a 64 B round trip of one connection:\n\n" + "\n".join(lines) + "\n")
     return sections
+
+  def costs_of(self, meter: Meter, measured: dict[str, dict]) -> str:
+    """A table of one kind of cost, by server and round trip."""
+    columns = [echoes for echoes in ECHOES if all(echoes.name in one for one in measured.values())]
+    digits = 0 if meter.key == "instructions" else 2
+    rows = [
+      [self.titles[name], *[number(sum(one[echoes.name].values()), digits) for echoes in columns]]
+      for name, one in measured.items()
+    ]
+    return table([meter.title, *[echoes.title for echoes in columns]], rows)
 
   def loops(self) -> list[str]:
     part = self.parts["loops"]

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import processes
-
-BUILD = Path(__file__).resolve().parent.parent / ".build"
-PROGRAMS = BUILD / "programs"
-LOAD_GENERATOR = PROGRAMS / "load_generator"
-ALLOCATION_COUNTER = PROGRAMS / "count_allocations.so"
-ECHO_SERVER = BUILD / "release/EchoServer"
+from places import ECHO_SERVER, LOAD_GENERATOR, PROGRAMS
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,7 @@ SERVERS = [
   other("epoll", "raw epoll, C", "echo_epoll.c"),
   ours("callbacks", "SocketStreams, C callbacks"),
   ours("closures", "SocketStreams, closures"),
+  ours("lending", "SocketStreams, lent bytes"),
   ours("bufferevent", "SocketStreams over bufferevents"),
   other("events", "libevent events, C", "echo_events.c", "event2/event.h", "libevent-dev", "-levent_core"),
   other(
@@ -80,27 +77,36 @@ class Running:
 
 @contextmanager
 def serving(
-  command: Sequence[str], pinned_to: Sequence[int] | None, **options
+  command: Sequence[str], pinned_to: Sequence[int] | None = None, **options
 ) -> Iterator[Running]:
   """Runs a server, which may have a tool before it, until the end of the block."""
-  with processes.started(
-    command, pinned_to, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **options
-  ) as process:
-    yield Running(process, processes.line(process))
+  with (
+    tempfile.TemporaryFile("w+") as messages,
+    processes.started(
+      command, pinned_to, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages, **options
+    ) as process,
+  ):
+    try:
+      port = processes.line(process)
+    except processes.Failure as failure:
+      messages.seek(0)
+      raise processes.Failure(f"{failure}: {messages.read().strip()}") from None
+    yield Running(process, port)
+
+
+@contextmanager
+def loading(
+  mode: str, server: Running, arguments: Sequence[str], pinned_to: Sequence[int] | None, limit: float
+) -> Iterator[str]:
+  """Runs the load generator, and keeps its connections until the end of the block. Yields what it printed."""
+  command = [str(LOAD_GENERATOR), mode, server.port, "--server", str(server.pid), *arguments]
+  with processes.started(command, pinned_to, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+    yield processes.line(client, limit)
 
 
 def load(
   mode: str, server: Running, arguments: Sequence[str], pinned_to: Sequence[int], limit: float
 ) -> dict:
   """One run of the load generator against a server, and its measurements."""
-  command = [str(LOAD_GENERATOR), mode, server.port, "--server", str(server.pid), *arguments]
-  return json.loads(processes.run(command, limit, pinned_to))
-
-
-@contextmanager
-def idle_connections(server: Running, count: int, pinned_to: Sequence[int]) -> Iterator[None]:
-  """Keeps connections that have had one echo each, until the end of the block."""
-  command = [str(LOAD_GENERATOR), "idle", server.port, "--connections", str(count)]
-  with processes.started(command, pinned_to, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
-    processes.line(client)
-    yield
+  with loading(mode, server, arguments, pinned_to, limit) as text:
+    return json.loads(text)

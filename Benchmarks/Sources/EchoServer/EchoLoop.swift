@@ -9,7 +9,7 @@ import SocketStreams
 /// `@unchecked Sendable`: all but `base` and `main`, which are constant, is touched on the loop's thread only.
 final class EchoLoop: @unchecked Sendable {
   let base: EventBase
-  /// Where the C callbacks read to. One for all: each echo is written, or what is left of it kept, before the next.
+  /// Where echoes read to. One for all: each echo is written, or what is left of it kept, before the next.
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
 
   private let stays: Bool

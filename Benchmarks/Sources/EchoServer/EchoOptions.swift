@@ -4,7 +4,7 @@
 struct EchoOptions {
   /// How connections are read and written.
   enum API: String {
-    case callbacks, closures, bufferevent
+    case callbacks, closures, lending, bufferevent
   }
 
   private(set) var api = API.callbacks
@@ -16,7 +16,8 @@ struct EchoOptions {
   private(set) var sharesPort = false
 
   static let usage = """
-    usage: EchoServer [callbacks | closures | bufferevent] [--loops N] [--share handover | reuseport] [--stay]
+    usage: EchoServer [callbacks | closures | lending | bufferevent]
+                      [--loops N] [--share handover | reuseport] [--stay]
     bufferevent has one loop
 
     """

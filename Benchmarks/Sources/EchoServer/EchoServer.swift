@@ -59,9 +59,10 @@ struct EchoServer {
     // As the servers that this one is compared with have it.
     pair.input.setProperty(.noDelay, to: true)
     switch options.api {
-    case .callbacks: EchoByCallbacks(pair, on: loop).start()
-    case .closures: echoByClosures(pair, on: loop)
-    case .bufferevent: EchoByCallbacks(loop.overBufferevent(pair), on: loop).start()
+    case .callbacks: Echo(pair, by: .callbacks, on: loop).start()
+    case .closures: Echo(pair, by: .closures, on: loop).start()
+    case .lending: echoByLending(pair, on: loop)
+    case .bufferevent: Echo(loop.overBufferevent(pair), by: .callbacks, on: loop).start()
     }
   }
 }
