@@ -129,6 +129,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   }
 
   /// Reads what is there. `nil`: nothing yet; 0: the end, or a buffer of no bytes.
+  @inline(__always)
   func read(into buffer: inout MutableRawSpan, for stream: ReadStream) throws(StreamError) -> Int? {
     endpoint.lock.lock()
     guard lifecycle.status == .open, !isLending else { return try readWhileNotOpen() }

@@ -21,13 +21,15 @@ extension StreamHalf {
   func deliver(on loop: EventLoop? = nil, thenSibling: Bool = true) {
     guard !isDelivering else { return endpoint.lock.unlock() }
     var served: StreamEvents = []
-    while isHome(on: loop), client != nil, keptStream != nil,
-      let event = lifecycle.nextEvent(except: served)
+    // Both references stay while `isDelivering` is set.
+    while isHome(on: loop), let client = client.map({ Uncounted($0) }),
+      let stream = keptStream.map({ Uncounted($0) }), let event = lifecycle.nextEvent(except: served)
     {
       served.insert(StreamEvents(event))
       isDelivering = true
       endpoint.isServing = thenSibling
-      callClient(event)
+      endpoint.lock.unlock()
+      client.use { client in stream.use { stream in client.tell(stream, event) } }
       endpoint.lock.lock()
       isDelivering = false
       endpoint.isServing = false
@@ -65,15 +67,6 @@ extension StreamHalf {
   @inline(__always)
   private func isHome(on loop: EventLoop?) -> Bool {
     loop == nil ? isSeated : home?.loop === loop
-  }
-
-  /// Gives the lock back and calls the client. Both references stay while ``isDelivering`` is set.
-  @inline(__always)
-  private func callClient(_ event: StreamEvent) {
-    let (client, stream) = (client.map { Uncounted($0) }, keptStream.map { Uncounted($0) })
-    endpoint.lock.unlock()
-    guard let client, let stream else { return }
-    client.use { client in stream.use { stream in client.tell(stream, event) } }
   }
 
   /// Sets the client.

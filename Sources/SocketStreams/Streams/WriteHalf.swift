@@ -112,6 +112,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   }
 
   /// Takes over as many bytes as fit. `nil`: full.
+  @inline(__always)
   func write(_ bytes: RawSpan, for stream: WriteStream) throws(StreamError) -> Int? {
     endpoint.lock.lock()
     guard lifecycle.status == .open || lifecycle.status == .opening else { throw refusal() }

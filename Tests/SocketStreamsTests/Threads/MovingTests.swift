@@ -42,7 +42,7 @@ struct MovingTests {
     }
     #expect(eventually { sink.received > 100_000 })
     source.stop()
-    #expect(sink.finished.wait(seconds: 20))
+    #expect(sink.finished.wait(seconds: 60))
     #expect(sink.received == source.sent)
     #expect(sink.faults + source.faults == [])
     base.stop()
@@ -68,7 +68,7 @@ struct MovingTests {
     for stream in [link.near.input, link.far.output] as [SocketStream] { stream.schedule(on: base) }
     #expect(eventually { sink.received > 100_000 })
     source.stop()
-    #expect(sink.finished.wait(seconds: 20))
+    #expect(sink.finished.wait(seconds: 60))
     #expect(sink.received == source.sent)
     #expect(sink.faults + source.faults == [])
     base.stop()
@@ -110,10 +110,10 @@ func move(
   }
   out.stop()
   back.stop()
-  #expect(arrival.finished.wait(seconds: 20), sourceLocation: sourceLocation)
+  #expect(arrival.finished.wait(seconds: 60), sourceLocation: sourceLocation)
   #expect(arrival.received == out.sent, sourceLocation: sourceLocation)
   if !isOneWay {
-    #expect(echo.finished.wait(seconds: 20), sourceLocation: sourceLocation)
+    #expect(echo.finished.wait(seconds: 60), sourceLocation: sourceLocation)
     #expect(echo.received == back.sent, sourceLocation: sourceLocation)
   }
   #expect((out.faults + back.faults + arrival.faults + echo.faults) == [], sourceLocation: sourceLocation)
