@@ -78,22 +78,23 @@ extension Endpoint {
       plan.options.connectTimeout = value as? Duration
     case .readTimeout:
       guard isPositive(value) else { return false }
-      limit(&limitsToChange().reading, value)
+      changeLimits { limit(&$0.reading, value) }
     case .writeTimeout:
       guard isPositive(value) else { return false }
-      limit(&limitsToChange().writing, value)
+      changeLimits { limit(&$0.writing, value) }
     case .idleTimeout:
       guard isPositive(value) else { return false }
-      let limits = limitsToChange()
-      limits.idle.waiting(true, now: SystemCalls.monotonicNow())
-      limit(&limits.idle, value)
+      changeLimits { limits in
+        limits.idle.waiting(true, now: SystemCalls.monotonicNow())
+        limit(&limits.idle, value)
+      }
     case .lingerTimeout:
       guard isPositive(value) else { return false }
-      limitsToChange().linger = (value as? Duration)?.clampedNanoseconds ?? StreamLimits.defaultLinger
+      changeLimits { $0.linger = (value as? Duration)?.clampedNanoseconds ?? StreamLimits.defaultLinger }
     case .inputLimit:
       let size = value as? Int ?? StreamLimits.defaultInput
       guard (1...StreamLimits.largestLoan).contains(size) else { return false }
-      limitsToChange().input = size
+      changeLimits { $0.input = size }
     case .outputLimit:
       let size = value as? Int ?? transport.limits.defaultOutputLimit
       guard size >= 0 else { return false }

@@ -14,6 +14,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// One half calls its client, and afterwards serves the other half, if that became due meanwhile.
   var isServing = false
   var isSiblingDue = false
+  /// Time is limited in some way.
+  private(set) var isTimed = false
   /// Both halves have their events on one loop.
   private(set) var areTogether = false
   var sides: SocketSides
@@ -61,11 +63,12 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   var failure: StreamError? { firstFailure?.error }
   var hasFailed: Bool { firstFailure != nil }
 
-  /// The limits, made with their defaults if none was set yet.
-  func limitsToChange() -> StreamLimits {
+  /// Changes the limits, which are made with their defaults if none was set yet.
+  func changeLimits(_ change: (StreamLimits) -> Void) {
     let limits = limits ?? StreamLimits()
     self.limits = limits
-    return limits
+    change(limits)
+    isTimed = limits.isTimed(.reading) || limits.isTimed(.writing)
   }
 
   var isConnected: Bool { phase == .connected }

@@ -45,10 +45,10 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   /// No progress in this direction for too long ends the connection.
   final var deadline: ProgressDeadline {
     get { endpoint.limits?[lifecycle.direction] ?? ProgressDeadline() }
-    set { endpoint.limitsToChange()[lifecycle.direction] = newValue }
+    set { endpoint.changeLimits { $0[lifecycle.direction] = newValue } }
   }
 
-  private var isTimed: Bool { endpoint.limits?.isTimed(lifecycle.direction) ?? false }
+  private var isTimed: Bool { endpoint.isTimed && endpoint.limits?.isTimed(lifecycle.direction) == true }
 
   private func seatChanged() {
     isInstalled = installed != nil
@@ -136,7 +136,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   /// Bytes moved.
   @inline(__always)
   final func progressed() {
-    if endpoint.limits != nil { startTimesAnew() }
+    if endpoint.isTimed { startTimesAnew() }
   }
 
   @inline(never)
@@ -268,7 +268,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   /// question of the hot path, which saves ``settle(on:)``.
   @inline(__always)
   final func isAtRest(watching wanted: Watch) -> Bool {
-    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && (endpoint.limits == nil || isTimeKept)
+    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && (!endpoint.isTimed || isTimeKept)
   }
 
   /// Whether the loop asks for this half's deadlines, or there are none. While the half waits for the same as before,
