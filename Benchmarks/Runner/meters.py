@@ -153,4 +153,9 @@ def each(measure: Callable[[Job], Result], jobs: Iterable[Job], at_a_time: int) 
   Some servers make more calls, or fewer, when their client is kept waiting: these want to be alone."""
   jobs = list(jobs)
   with ThreadPoolExecutor(at_a_time) as pool:
-    return dict(zip(jobs, pool.map(measure, jobs)))
+    try:
+      return dict(zip(jobs, pool.map(measure, jobs)))
+    except BaseException:
+      # Or the pool would wait for what is still running.
+      processes.kill_all()
+      raise

@@ -17,8 +17,10 @@ PR_SET_PDEATHSIG = 1
 START_LIMIT = 60.0
 END_LIMIT = 20.0
 
-libc = ctypes.CDLL(None)
+# Looked up now: between fork and exec nothing may be.
+prctl = ctypes.CDLL(None).prctl
 running: set[subprocess.Popen] = set()
+is_ending = False
 
 
 class Failure(Exception):
@@ -55,7 +57,8 @@ def preparation(pinned_to: Sequence[int] | None) -> Callable[[], None]:
   """What a child does before it runs its program."""
 
   def prepare() -> None:
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The signal comes when the thread that forks ends; each of ours outlives what it starts.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if pinned_to is not None:
       os.sched_setaffinity(0, pinned_to)
       try:
@@ -71,6 +74,8 @@ def started(
   command: Sequence[str], pinned_to: Sequence[int] | None = None, **options
 ) -> Iterator[subprocess.Popen]:
   """A process in a group of its own, which is killed at the end if it has not ended by itself."""
+  if is_ending:
+    raise Failure("no more is started, as the run is ending")
   process = subprocess.Popen(
     list(command), start_new_session=True, preexec_fn=preparation(pinned_to), text=True, **options
   )
@@ -97,6 +102,9 @@ def kill(process: subprocess.Popen) -> None:
 
 
 def kill_all() -> None:
+  """Ends everything, for good: nothing is started any more."""
+  global is_ending
+  is_ending = True
   for process in list(running):
     kill(process)
 
@@ -130,9 +138,17 @@ def line(process: subprocess.Popen, limit: float = START_LIMIT) -> str:
       raise Failure(f"nothing came from {name(process)} within {limit:.0f} s")
     byte = os.read(process.stdout.fileno(), 1)
     if not byte:
-      raise Failure(f"{name(process)} ended with {process.wait()} before it printed anything")
+      raise Failure(f"{name(process)} {end(process)} before it printed anything")
     text += byte
   return text.decode().strip()
+
+
+def end(process: subprocess.Popen) -> str:
+  """How a process ended that has closed its output."""
+  try:
+    return f"ended with {process.wait(END_LIMIT)}"
+  except subprocess.TimeoutExpired:
+    return "closed its output"
 
 
 def terminate(process: subprocess.Popen) -> None:

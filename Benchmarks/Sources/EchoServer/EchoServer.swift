@@ -56,8 +56,6 @@ struct EchoServer {
   }
 
   private static func echo(_ options: EchoOptions, _ pair: StreamPair, on loop: EchoLoop) {
-    // As the servers that this one is compared with have it.
-    pair.input.setProperty(.noDelay, to: true)
     switch options.api {
     case .callbacks: Echo(pair, by: .callbacks, on: loop).start()
     case .closures: Echo(pair, by: .closures, on: loop).start()

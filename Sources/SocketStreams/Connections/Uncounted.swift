@@ -10,6 +10,12 @@ struct Uncounted<Object: AnyObject> {
   @inline(__always)
   init(_ object: Object) { unsafe reference = Unmanaged.passUnretained(object) }
 
+  /// Whether this is `object`. The object referred to need not be there any more.
+  @inline(__always)
+  func refers(to object: Object) -> Bool {
+    unsafe reference.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+  }
+
   /// Calls `body` with the object. Whoever calls this sees to it that the object is held until it returns.
   @inline(__always)
   func use<R>(_ body: (Object) -> R) -> R { unsafe reference._withUnsafeGuaranteedRef(body) }

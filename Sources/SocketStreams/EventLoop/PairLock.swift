@@ -19,6 +19,7 @@ struct PairLock: ~Copyable {
     if !taken { waitForLock() }
   }
 
+  /// The lock must be there still when this returns: the caller holds what it is in.
   @inline(__always)
   borrowing func unlock() {
     if word.exchange(0, ordering: .releasing) == 2 { wakeWaiters() }

@@ -36,9 +36,9 @@ struct EventHandle: ~Copyable {
   borrowing func add(afterNanoseconds delay: UInt64) -> Bool {
     var time = timeval()
     if delay > 0 {
-      // 2.1.12 counts from a coarse clock, which is some milliseconds behind, as it was when the loop woke
-      // up: without these two corrections the event would fire early. Asked for first, as the coarse clock
-      // may tick in between.
+      // 2.1.12 counts from a coarse clock, which is some milliseconds behind, and on a host's base as it was
+      // when the loop woke up: without these two corrections the event would fire early. Asked for first, as
+      // the coarse clock may tick in between.
       let behind = coarseClockLag()
       _ = unsafe event_base_update_cache_time(event_get_base(event))
       // Rounded up, and at most 100 years: the sum with the clock must not overflow.

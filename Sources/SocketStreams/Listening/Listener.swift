@@ -12,7 +12,8 @@ public final class Listener: Sendable {
 
   /// Starts listening. Connections wait in the kernel until the listener is scheduled.
   ///
-  /// A TCP address is bound with `SO_REUSEADDR`, so that a restart succeeds at once. At a Unix path, a socket that
+  /// A TCP address is bound with `SO_REUSEADDR`, so that a restart succeeds at once, and accepted connections have
+  /// `TCP_NODELAY`; the property `noDelay` changes it. At a Unix path, a socket that
   /// nobody listens on any more is removed first; anything else that is there stays, and the call fails with
   /// `EADDRINUSE`. The path is removed again by ``close()``.
   /// - Parameters:

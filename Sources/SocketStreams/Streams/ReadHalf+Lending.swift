@@ -73,7 +73,11 @@ extension ReadHalf {
     let left = loan.bytes.count
     endpoint.lock.lock()
     isLending = false
-    if left > 0 { keepLeftover(loan.bytes) } else { loan.returnBuffer() }
+    if left > 0 {
+      keepLeftover(loan.bytes)
+    } else if loan.isLender(installed) {
+      loan.returnBuffer()
+    }
     // With nothing used up only more bytes are news: none can come behind the end, nor into a full buffer.
     if used > 0 || (!isLast && left < inputLimit) { lifecycle.didRead(left: used > 0 && left > 0) }
     if left == 0, endpoint.hasFailed {
@@ -106,7 +110,13 @@ struct Loan: ~Copyable {
   /// The loop on whose thread this is: lending its buffer allocates nothing.
   let lender: Uncounted<EventLoop>?
 
-  /// Gives the loop a buffer for its next loan.
+  /// Whether `loop`, which is there, is the lender. A host may have ended the lender's use of its base meanwhile.
+  func isLender(_ loop: EventLoop?) -> Bool {
+    guard let lender, let loop else { return false }
+    return lender.refers(to: loop)
+  }
+
+  /// Gives the lender, which must be there still, a buffer for its next loan.
   consuming func returnBuffer() {
     guard let lender, bytes.capacity <= 4 * StreamLimits.defaultInput else { return }
     var spare: StreamBuffer? = bytes

@@ -31,10 +31,11 @@ extension StreamHalf {
       endpoint.lock.unlock()
       client.use { client in stream.use { stream in client.tell(stream, event) } }
       endpoint.lock.lock()
+      // Its end may run code of the owner that closes this stream, or sets yet another client.
+      while retired != nil { dropRetired() }
       isDelivering = false
       endpoint.isServing = false
-      if retired != nil { dropRetired() }
-      if isAtRest(watching: watchWhenSeated) {
+      if loop == nil || loop === installed, isAtRest(watching: watchWhenSeated) {
         return endpoint.isSiblingDue ? deliverSibling() : endpoint.lock.unlock()
       }
     }
@@ -47,7 +48,7 @@ extension StreamHalf {
     guard endpoint.areTogether, let sibling = endpoint.sibling(of: self) else {
       return endpoint.lock.unlock()
     }
-    // Its events are on this thread's loop, so that nobody lets go of it before it does so itself.
+    // It is registered on this thread's loop, and kept by its stream while its client is called.
     Uncounted(sibling).use { $0.deliver(thenSibling: false) }
   }
 
@@ -82,7 +83,7 @@ extension StreamHalf {
   private func dropRetired() {
     let last = retired.take()
     endpoint.lock.unlock()
-    _ = consume last  // its end may run code of the owner
+    _ = consume last
     endpoint.lock.lock()
   }
 }

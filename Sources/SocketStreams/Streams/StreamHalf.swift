@@ -227,7 +227,8 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     withExtendedLifetime(rest.half) {}
   }
 
-  /// The last reference to a half goes in ``finish(_:)``.
+  /// While a client is called, ``isDelivering`` keeps the stream and so the half; the last reference goes in
+  /// ``finish(_:)``, after which nobody touches the half.
   override final var letsGoLast: Bool { true }
 
   // MARK: - After a call of the owner
@@ -264,16 +265,14 @@ class StreamHalf: LoopItem, @unchecked Sendable {
     changed(by: stream)
   }
 
-  /// Whether everything is in order as it is: nothing to tell, no event to change, no deadline to be asked for. The
+  /// Whether everything is in order as it is: nothing to tell, no event to change, no deadline that the loop does
+  /// not ask for (the clock of one that it does runs or stands as it should, while the half waits for the same). The
   /// question of the hot path, which saves ``settle(on:)``.
   @inline(__always)
   final func isAtRest(watching wanted: Watch) -> Bool {
-    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet && (!endpoint.isTimed || isTimeKept)
+    isSeated && watch == wanted && !hasNews && lifecycle.isQuiet
+      && (!endpoint.isTimed || isTracked || !isTimed)
   }
-
-  /// Whether the loop asks for this half's deadlines, or there are none. While the half waits for the same as before,
-  /// its clock runs or stands as it should.
-  private var isTimeKept: Bool { isTracked || !isTimed }
 
   /// Whether all there is to do is to call the client, and the other half does that as soon as its own client, which
   /// is being called on the same loop, returns.

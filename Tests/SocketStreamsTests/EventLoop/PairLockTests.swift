@@ -55,7 +55,7 @@ struct PairLockTests {
     #expect(counters.allSatisfy { $0.count == 1_600 && $0.meetings == 0 })
   }
 
-  @Test("a lock that is free again is taken without waiting, after others have waited for it")
+  @Test("a lock that another thread may have waited for is taken and given back as before")
   func reuse() {
     let counter = Counter()
     counter.lock.lock()

@@ -1,5 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // Faults that were found by reading the code or by trying to break it, each named after what it showed.
+import CLibEvent
 import Glibc
 import SocketStreams
 import Testing
@@ -184,5 +185,77 @@ struct FoundRegressions {
       close(made.removeLast())
       guard (try? EventBase()) != nil else { exit(4) }
     }
+  }
+
+  /// Closes its stream when it goes, and holds the last reference to it.
+  private final class LastOwner: Sendable {
+    private let stream: ReadStream
+    private let gone: Signal
+
+    init(_ stream: ReadStream, _ gone: Signal) {
+      self.stream = stream
+      self.gone = gone
+    }
+
+    deinit {
+      stream.close()
+      gone.raise()
+    }
+  }
+
+  // S64, S76
+  @Test("the end of a client that was replaced in its own callback closes and drops the stream without harm")
+  func clientsEndEndsStream() throws {
+    let base = try EventBase.startThread()
+    let gone = Signal()
+    for _ in 0..<50 {
+      let peer = try pairWhoseClientOwnsIt(on: base, gone)
+      try peer.output.write([1])
+      #expect(gone.wait(seconds: 10), "the client's end was not reached")
+      base.sync {}
+      #expect(try readToEnd(peer.input) == [])
+      peer.close()
+    }
+    base.stop()
+    base.join()
+  }
+
+  private func pairWhoseClientOwnsIt(on base: EventBase, _ gone: Signal) throws -> StreamPair {
+    let (near, far) = try StreamPair.connected()
+    far.open()
+    let owner = LastOwner(near.input, gone)
+    near.input.setClient(.hasBytesAvailable) { stream, _ in
+      stream.removeClient()
+      withExtendedLifetime(owner) {}
+    }
+    near.input.schedule(on: base)
+    near.input.open()
+    return far
+  }
+
+  // Rule 7 of the architecture
+  @Test("a host's base whose use ends while its buffer is lent is not touched when the loan ends")
+  func lenderEnds() throws {
+    let host = HostProgram()
+    let adopted = Shared<EventBase?>(try EventBase(adopting: host.base))
+    let (near, far) = try StreamPair.connected()
+    far.open()
+    let lent = Shared(0)
+    near.input.setClient(.hasBytesAvailable) { stream, _ in
+      stream.withAvailableBytes { bytes in
+        lent.with { $0 += bytes.byteCount }
+        adopted.value?.invalidate()
+        adopted.with { $0 = nil }
+        return bytes.byteCount
+      }
+    }
+    try near.schedule(on: #require(adopted.value))
+    near.open()
+    try far.output.write([1, 2, 3])
+    for _ in 0..<10 { event_base_loop(host.base, EVLOOP_NONBLOCK) }
+    #expect(lent.value == 3)
+    #expect(adopted.value == nil)
+    near.close()
+    host.free()
   }
 }
