@@ -6,8 +6,8 @@ from __future__ import annotations
 from html import escape
 
 from columns import COLUMNS, Column
+from shares import BASELINE, share
 
-BASELINE = "epoll"
 # This library's servers are blue, libevent's in C orange, the other libraries' violet and grey.
 COLOURS = {
   "callbacks": "#1f5fd0",
@@ -63,12 +63,8 @@ def draw(results: dict) -> str | None:
   if not servers:
     return None
 
-  def baseline(column: Column) -> float:
-    return measured[column.name][BASELINE]["rate"]
-
   ratios = {
-    column.name: [measured[column.name][server]["rate"] / baseline(column) for server in servers]
-    for column in columns
+    column.name: [share(measured[column.name], server) for server in servers] for column in columns
   }
   top = min(HIGHEST, max(1.25, STEP * (1 + int(max(max(row) for row in ratios.values()) / STEP))))
   group = len(servers) * (BAR + BAR_GAP) - BAR_GAP

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from columns import COLUMNS, Column
 from echoes import ECHOES
 from meters import METERS, Meter
-from plot import BASELINE
+from shares import BASELINE, share
 
 MIB = 2**20
 CLIENT_BOUND = 0.95
@@ -45,7 +45,7 @@ METHOD = """\
   closes.
 - The servers are interleaved: each round goes through all columns, and through all servers in each, in an
   order that is rotated every time. A server process lives for one run. The figures are medians over the
-  rounds.
+  rounds; the ratios are those of each round, as a shared machine has fast rounds and slow ones.
 - A run is repeated if the client or the server waited for its processor for more than 1.5 % of the time
   (`/proc/PID/schedstat`), up to twice; the least disturbed one counts.
 - A server's processor time is that of its process during the measured time, divided by the echoes of that
@@ -108,18 +108,24 @@ class Report:
     servers = [name for name in self.titles if name in measured[columns[0].name]]
     sections = []
 
-    def add(title: str, text: str, cell: Callable[[dict, Column], str], some: list[Column] = columns) -> None:
-      rows = [[self.titles[name], *[cell(measured[one.name][name], one) for one in some]] for name in servers]
+    def add_of(
+      title: str, text: str, figure: Callable[[str, Column], str], some: list[Column] = columns
+    ) -> None:
+      rows = [[self.titles[name], *[figure(name, one) for one in some]] for name in servers]
       if some:
         sections.append(f"## {title}\n\n{text}\n\n" + table(["", *[column.title for column in some]], rows))
 
-    def ratio(cell: dict, column: Column) -> str:
-      return number(cell["rate"] / measured[column.name][BASELINE]["rate"], 2)
+    def add(title: str, text: str, cell: Callable[[dict, Column], str], some: list[Column] = columns) -> None:
+      add_of(title, text, lambda name, one: cell(measured[one.name][name], one), some)
 
     if BASELINE in servers:
       if len(servers) > 1:
         sections.append("![Throughput as a share of raw epoll, as a chart](results.svg)\n")
-      add("Ratio to raw epoll", "Throughput, divided by that of the raw epoll server in the same run.", ratio)
+      add_of(
+        "Ratio to raw epoll",
+        "Throughput, divided by that of the raw epoll server in the same round; the median over the rounds.",
+        lambda name, one: number(share(measured[one.name], name), 2),
+      )
     add(
       "Throughput",
       "Round trips or connections a second; MB a second when streaming.",
