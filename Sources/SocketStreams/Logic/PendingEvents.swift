@@ -69,6 +69,7 @@ package struct PendingEvents: Equatable, Sendable {
   }
 
   /// Takes the next event to tell a client that wants `mask`: the lowest bit that is not in `served`.
+  @inline(__always)
   package mutating func next(_ mask: StreamEvents, except served: StreamEvents) -> StreamEvent? {
     let due = due(mask).subtracting(served).rawValue
     guard due != 0, let event = StreamEvent(rawValue: due & (~due &+ 1)) else { return nil }

@@ -142,6 +142,7 @@ package struct StreamLifecycle: Equatable, Sendable {
   // MARK: - Delivery
 
   /// Takes the next event for the client: the lowest bit that it wants and that `served` has not.
+  @inline(__always)
   package mutating func nextEvent(except served: StreamEvents) -> StreamEvent? {
     events.next(mask, except: served)
   }
