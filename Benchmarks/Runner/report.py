@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from columns import COLUMNS, Column
 from echoes import ECHOES
 from meters import METERS, Meter
-from shares import BASELINE, share
+from shares import BASELINE, share, shares
 
 MIB = 2**20
 CLIENT_BOUND = 0.95
@@ -29,6 +29,7 @@ Scripts/bench --soak --out docs/benchmarks    adds memory over 1,000,000 connect
 Scripts/bench --help     single parts, columns, servers
 ```
 
+How often and how long each part was run for this page is in *Machine*: `--rounds`, `--seconds`.
 It installs what it needs on Debian (`Scripts/setup --bench`). The servers are in `Benchmarks/C` and
 `Benchmarks/Sources/EchoServer`, the runner in `Benchmarks/Runner`.
 """
@@ -36,8 +37,8 @@ It installs what it needs on Debian (`Scripts/setup --bench`). The servers are i
 METHOD = """\
 ## Method
 
-- Every server reads up to 64 KiB at once and sends back what it got; `TCP_NODELAY` is on, the backlog
-  4,096. One loop, one thread.
+- Every server reads up to 64 KiB at once, as far as its library does (a bufferevent reads 4 KiB), and sends
+  back what it got; `TCP_NODELAY` is on, the backlog 4,096. One loop, one thread.
 - One client, `Benchmarks/C/load_generator.c`, a single thread over epoll, compares every byte that comes
   back with what it sent; a byte that differs, is missing or is one too many ends the run with an error.
 - *64 B* and *16 KiB*: each connection sends a message, waits for the echo, sends the next. *Streaming*:
@@ -57,7 +58,8 @@ LIMITS = """\
 
 - Loopback only: there is no network card, and client and server share one machine.
 - One client thread takes about as long for a small message as the fastest servers. Where its share of a
-  processor is near 1 (see *Client*), the true ratio may be larger or smaller: compare processor time there.
+  processor is near 1 (see *Client and server*), the true ratio may be larger or smaller: compare processor
+  time beside raw epoll there.
 - Each server is the ordinary way to use its library, not the fastest that can be written with it.
 """
 
@@ -126,9 +128,25 @@ class Report:
         "Throughput, divided by that of the raw epoll server in the same round; the median over the rounds.",
         lambda name, one: number(share(measured[one.name], name), 2),
       )
+      add_of(
+        "Processor time beside raw epoll",
+        "The server's processor time for an echo or a MB, divided by raw epoll's in the same round; the "
+        "median.",
+        lambda name, one: number(share(measured[one.name], name, "server_cpu"), 2),
+      )
+      if part["rounds"] > 1:
+        add_of(
+          "Range of the throughput ratios",
+          "The lowest and the highest of a round: differences within them mean nothing.",
+          lambda name, one: "–".join(
+            number(bound(shares(measured[one.name], name)), 2) for bound in (min, max)
+          ),
+        )
     add(
       "Throughput",
-      "Round trips or connections a second; MB a second when streaming.",
+      "Round trips or connections a second; MB a second when streaming. Each is the median of its own "
+      "rounds: compare servers by the ratios above, since of two medians one may be of a fast round and the "
+      "other of a slow one.",
       lambda cell, _: number(cell["rate"]),
     )
     add(
@@ -143,9 +161,10 @@ class Report:
       [column for column in columns if column.mode != "stream"],
     )
     add(
-      "Client",
-      f"The client's share of its processor; from about {CLIENT_BOUND} on it is the client that limits.",
-      lambda cell, _: number(cell["client_share"], 2),
+      "Client and server",
+      "The shares of their processors that client and server used. "
+      f"From about {CLIENT_BOUND} on, that side limits.",
+      lambda cell, _: " / ".join(number(cell[key], 2) for key in ("client_share", "server_share")),
     )
     if part["rounds"] > 1:
       add(
@@ -221,7 +240,8 @@ class Report:
       "loops can show."
       if part["pinned"]
       else "With two processors or fewer nothing is pinned, and two loops and the client share them: this "
-      "shows what several loops cost, not what they gain."
+      "shows what several loops cost, not what they gain. Differences of a quarter are the machine's fast and "
+      "slow rounds."
     )
     return [f"## Several loops\n\n{text}\n\n" + table(["", *[column.title for column in columns]], rows)]
 

@@ -1,5 +1,5 @@
 # SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-"""A server's throughput beside that of raw epoll."""
+"""A server's figures beside those of raw epoll."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from statistics import median
 BASELINE = "epoll"
 
 
-def share(cells: dict, server: str) -> float:
-  """The median of the ratios of each round. What the machine does to a round it does to both of them."""
+def shares(cells: dict, server: str, key: str = "rate") -> list[float]:
+  """The ratio of each round. What the machine does to a round it does to both of them, mostly."""
   pairs = zip(cells[server]["rounds"], cells[BASELINE]["rounds"])
-  return median([one["rate"] / other["rate"] for one, other in pairs])
+  return [one[key] / other[key] for one, other in pairs]
+
+
+def share(cells: dict, server: str, key: str = "rate") -> float:
+  """The median of the ratios of each round."""
+  return median(shares(cells, server, key))
