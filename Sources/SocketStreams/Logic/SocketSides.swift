@@ -21,7 +21,8 @@ package struct SocketSides: Equatable, Sendable {
   private var isWriting = true
   private var sawEnd = false
   private var isBroken = false
-  private var isAborted = false
+  /// The owner asked for the connection to be cut.
+  package private(set) var isAborted = false
 
   package init(ownsDescriptor: Bool) { self.ownsDescriptor = ownsDescriptor }
 

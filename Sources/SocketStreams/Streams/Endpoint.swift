@@ -199,8 +199,12 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     lock.lock()
     sides.aborted()
     transport.dropQueue()
-    // A write half that was closed with bytes queued has nothing left to wait for.
-    if let writer, writer.isGone { writer.transportSignalled() }
+    if let writer {
+      // A write half that was closed with bytes queued has nothing left to wait for; an open one takes no more from
+      // now on, or the peer would get bytes from behind those that were dropped.
+      if writer.isGone { writer.transportSignalled() }
+      if writer.lifecycle.status == .open { writer.lifecycle.closeRequested() }
+    }
     let halves = (reader, writer)
     lock.unlock()
     halves.0?.close(isDropped: true)

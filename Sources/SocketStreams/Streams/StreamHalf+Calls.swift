@@ -24,6 +24,8 @@ extension StreamHalf {
   func close(isDropped: Bool) {
     endpoint.lock.lock()
     if isGone || (lifecycle.status == .notOpen && !isDropped) { return endpoint.lock.unlock() }
+    // What was queued since, while the connection was being made.
+    if endpoint.sides.isAborted { endpoint.transport.dropQueue() }
     let wasOpening = lifecycle.status == .opening
     lifecycle.closeRequested()
     isGone = true

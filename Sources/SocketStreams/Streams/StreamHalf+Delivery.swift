@@ -65,9 +65,11 @@ extension StreamHalf {
     if let sibling, let loop { sibling.service(on: loop, thenSibling: false) }
   }
 
+  /// Whether the client may be called on `loop`. While another loop has the half's events still, it may not: that
+  /// loop has been asked to let go, and would find the half delivering and leave it at that.
   @inline(__always)
   private func isHome(on loop: EventLoop?) -> Bool {
-    loop == nil ? isSeated : home?.loop === loop
+    loop == nil ? isSeated : home?.loop === loop && (installed == nil || installed === loop)
   }
 
   /// Sets the client.

@@ -258,4 +258,93 @@ struct FoundRegressions {
     near.close()
     host.free()
   }
+
+  // S110, S111
+  @Test(
+    "a half that moves to and fro between two busy bases is told all that is due", arguments: [false, true])
+  func movesToAndFro(inMemory: Bool) throws {
+    let (first, second) = (try EventBase.startThread(), try EventBase.startThread())
+    let (near, far) =
+      try inMemory ? (StreamPair.bound(), nil) : StreamPair.connected() as (StreamPair, StreamPair?)
+    let (firstIsBusy, firstGoesOn, secondGoesOn) = (Signal(), Signal(), Signal())
+    let calls = Shared(0)
+    let told = Signal()
+    near.open()
+    far?.open()
+    near.input.setClient(.hasBytesAvailable) { stream, _ in
+      if calls.with({
+        $0 += 1; return $0
+      }) == 1 {
+        // The first base comes to what it was asked, while the client is being called on the second.
+        firstGoesOn.raise()
+        if second.isCurrent { first.sync {} }
+      }
+      _ = stream.withAvailableBytes { _ in 1 }
+      told.raise()
+    }
+    second.execute { _ = secondGoesOn.wait(seconds: 20) }
+    near.input.schedule(on: second)
+    near.input.schedule(on: first)
+    for _ in 0..<3 { first.sync {} }
+    first.execute {
+      firstIsBusy.raise()
+      _ = firstGoesOn.wait(seconds: 20)
+    }
+    #expect(firstIsBusy.wait(seconds: 20))
+    try (far ?? near).output.write([1, 2, 3, 4, 5])
+    near.input.schedule(on: second)
+    near.input.setProperty(.inputLimit, to: 1_000)
+    secondGoesOn.raise()
+    second.sync {}
+    firstGoesOn.raise()
+    for number in 1...5 { #expect(told.wait(seconds: 10), "nothing was told after \(number - 1) calls") }
+    near.close()
+    far?.close()
+    for base in [first, second] {
+      base.stop()
+      base.join()
+    }
+  }
+
+  // S157
+  @Test("what the peer of an aborted writer reads is what was written, up to where it was cut")
+  func abortLeavesNoHole() throws {
+    for round in 0..<100 {
+      let (near, far) = try StreamPair.connected()
+      near.open()
+      far.open()
+      let start = Gate()
+      let writing = onThread {
+        start.open()
+        var next: UInt32 = 0
+        while true {
+          let word = (0..<4).map { UInt8(truncatingIfNeeded: next >> (8 * $0)) }
+          guard let count = try? near.output.write(word) else {
+            if near.output.status == .open { continue }
+            return
+          }
+          if count < 4 { return }
+          next += 1
+        }
+      }
+      #expect(start.wait(seconds: 10))
+      // Until something is queued, so that there is something to drop.
+      #expect(eventually(within: 10) { near.output.property(.queuedByteCount)! > 0 })
+      let reading = Shared<[UInt8]>([])
+      let reader = onThread {
+        while far.input.waitUntilReady(timeout: .seconds(10)) {
+          guard let piece = try? far.input.read(upTo: 65_536), piece.count > 0 else { return }
+          piece.withBytes { span in span.withUnsafeBytes { bytes in reading.with { $0 += bytes } } }
+        }
+      }
+      near.abort()
+      #expect(writing.wait(seconds: 20) && reader.wait(seconds: 20))
+      let words = reading.value
+      let hole = (0..<words.count / 4).first { place in
+        let word = (0..<4).reduce(UInt32(0)) { $0 | UInt32(words[place * 4 + $1]) << (8 * UInt32($1)) }
+        return word != UInt32(place)
+      }
+      #expect(hole == nil, "round \(round)")
+    }
+  }
 }
