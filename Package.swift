@@ -21,14 +21,22 @@ let package = Package(
   name: "SocketStreams",
   products: [
     .library(name: "SocketStreams", targets: ["SocketStreams"]),
+    // Never dynamic: linked into a program, its functions are found before libFoundation's own; in a library, after.
+    .library(name: "SocketStreamsCoreFoundation", targets: ["SocketStreamsCoreFoundation"]),
     .executable(name: "Demo", targets: ["Demo"]),
   ],
   targets: [
     .systemLibrary(name: "CLibEvent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .target(name: "SocketStreams", dependencies: ["CLibEvent"], swiftSettings: strict),
-    .executableTarget(name: "Demo", dependencies: ["SocketStreams"], swiftSettings: strict),
+    .target(name: "CSocketStreamsCF"),
+    .target(
+      name: "SocketStreamsCoreFoundation", dependencies: ["CSocketStreamsCF", "SocketStreams"], swiftSettings: strict),
+    .executableTarget(name: "Demo", dependencies: ["SocketStreams", "SocketStreamsCoreFoundation"], swiftSettings: strict),
     .testTarget(
       name: "SocketStreamsTests", dependencies: ["SocketStreams", "CLibEvent"], swiftSettings: testing),
+    .testTarget(
+      name: "SocketStreamsCoreFoundationTests", dependencies: ["SocketStreamsCoreFoundation", "SocketStreams"],
+      swiftSettings: testing),
     .testTarget(name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden"], swiftSettings: testing),
   ]
 )

@@ -52,6 +52,10 @@ public final class EventBase: Sendable, CustomStringConvertible {
     EventBase(try .startThread(named: name))
   }
 
+  /// The base that the library runs for itself, from its first use until the process ends. For the streams of modules
+  /// that have no base of their user's; no client may be called on it.
+  package static let shared = EventBase(EventLoop.shared)
+
   // MARK: - Running
 
   /// Runs the loop on the calling thread until ``stop()``, even if there is nothing to wait for.

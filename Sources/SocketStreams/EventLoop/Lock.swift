@@ -8,10 +8,10 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: the pointer never changes, and what it points to is made for use by many threads.
 @safe
-struct Lock: ~Copyable, @unchecked Sendable {
+package struct Lock: ~Copyable, @unchecked Sendable {
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  init() {
+  package init() {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     let code = unsafe pthread_mutex_init(mutex, nil)
@@ -24,13 +24,13 @@ struct Lock: ~Copyable, @unchecked Sendable {
   }
 
   @inline(__always)
-  borrowing func lock() { _ = unsafe pthread_mutex_lock(mutex) }
+  package borrowing func lock() { _ = unsafe pthread_mutex_lock(mutex) }
 
   @inline(__always)
-  borrowing func unlock() { _ = unsafe pthread_mutex_unlock(mutex) }
+  package borrowing func unlock() { _ = unsafe pthread_mutex_unlock(mutex) }
 
   @inline(__always)
-  borrowing func withLock<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+  package borrowing func withLock<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     lock()
     defer { unlock() }
     return try body()

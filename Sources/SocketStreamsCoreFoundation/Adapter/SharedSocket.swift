@@ -1,0 +1,50 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// What the two streams of a CoreFoundation pair have in common, besides the connection.
+
+import SocketStreams
+
+/// When the socket is shut down: by default with the second close, as on Apple's platforms, where closing the write stream
+/// alone tells the peer nothing. The core's own streams tell the end with the close of the write stream.
+///
+/// `@unchecked Sendable`: what changes is guarded by `lock`.
+final class SharedSocket: @unchecked Sendable {
+  private let lock = Lock()
+  private var closesByHalf: Bool
+  private var isReaderDone: Bool
+  private var heldOutput: WriteStream?
+
+  /// - Parameters:
+  ///   - hasReader: Whether there is a read stream that may still be closed.
+  ///   - closesByHalf: What ``closesHalf`` is at first.
+  init(hasReader: Bool, closesByHalf: Bool) {
+    self.closesByHalf = closesByHalf
+    isReaderDone = !hasReader
+  }
+
+  /// Whether closing the write stream tells the peer the end.
+  var closesHalf: Bool {
+    get { lock.withLock { closesByHalf } }
+    set { lock.withLock { closesByHalf = newValue } }
+  }
+
+  /// The write stream was closed or dropped.
+  func close(_ output: WriteStream) {
+    let isDue = lock.withLock {
+      if closesByHalf || isReaderDone { return true }
+      heldOutput = output
+      return false
+    }
+    if isDue { output.close() } else { output.removeClient() }
+  }
+
+  /// The read stream was closed or dropped.
+  func close(_ input: ReadStream) {
+    let output = lock.withLock {
+      isReaderDone = true
+      defer { heldOutput = nil }
+      return heldOutput
+    }
+    input.close()
+    output?.close()
+  }
+}

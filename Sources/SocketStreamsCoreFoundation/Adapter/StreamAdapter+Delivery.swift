@@ -1,0 +1,203 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// From the library's thread to the client's: latch, signal, and pass on one event a call.
+
+import CoreFoundation
+import SocketStreams
+
+extension StreamAdapter {
+  // MARK: - On the library's thread
+
+  /// The core's stream has news.
+  final func happened(_ event: StreamEvent) {
+    lock.withLock {
+      delivery.due.happened(event)
+      if delivery.isLive, delivery.due.next != nil { delivery.wake() }
+    }
+  }
+
+  // MARK: - In the client's calls. Nothing is passed on in these.
+
+  final func begin() { change { $0.isOpened = true } }
+
+  /// It could not be opened, and CFStream says so itself.
+  final func giveUp() { change { $0.isOpened = false } }
+
+  /// The client is about to read or write.
+  final func dataMoves() { lock.withLock { delivery.due.dataMoved() } }
+
+  /// The client, or its replacement, asks for these events. What still holds is told to it, too.
+  final func request(_ events: StreamEvents) {
+    let holds = !events.isEmpty && hasDataEvent
+    change { delivery in
+      delivery.due.request(events)
+      if holds { delivery.due.happened(data) }
+    }
+  }
+
+  final func schedule(_ loop: CFRunLoop, _ mode: CFString) {
+    let source = lock.withLock { () -> CFRunLoopSource? in
+      if delivery.isFinished { return nil }
+      if delivery.source == nil { delivery.source = makeSource() }
+      return delivery.source
+    }
+    guard let source else { return }
+    CFRunLoopAddSource(loop, source, mode)
+    change { delivery in
+      if !delivery.places.contains(where: { $0.loop === loop && CFEqual($0.mode, mode) }) {
+        delivery.places.append(Delivery.Place(loop: loop, mode: mode))
+      }
+      delivery.placesChanged()
+    }
+  }
+
+  final func unschedule(_ loop: CFRunLoop, _ mode: CFString) {
+    if let source = lock.withLock({ delivery.source }) { CFRunLoopRemoveSource(loop, source, mode) }
+    change { delivery in
+      delivery.places.removeAll { $0.loop === loop && CFEqual($0.mode, mode) }
+      delivery.placesChanged()
+    }
+  }
+
+  /// The stream was closed, or is gone.
+  final func finish() {
+    let source = lock.withLock {
+      delivery.isFinished = true
+      delivery.places = []
+      defer { delivery.source = nil }
+      return delivery.source
+    }
+    if let source { CFRunLoopSourceInvalidate(source) }
+    change { _ in }
+  }
+
+  /// Changes the state, and does what follows from it: keeps the stream or lets go of it, and wakes the client's loops.
+  private func change(_ body: (inout Delivery) -> Void) {
+    let dropped = lock.withLock { () -> AnyObject? in
+      body(&delivery)
+      if delivery.isLive {
+        if delivery.kept == nil { unsafe delivery.kept = identity?.takeUnretainedValue() }
+        if delivery.due.next != nil { delivery.wake() }
+        return nil
+      }
+      if delivery.isDelivering { return nil }
+      defer { delivery.kept = nil }
+      return delivery.kept
+    }
+    // Its end may call back into this adapter.
+    withExtendedLifetime(dropped) {}
+  }
+
+  // MARK: - On a loop of the client's
+
+  /// The source's work: passes on what is due, each event at most once, so that other sources get their turn.
+  final func perform() {
+    lock.lock()
+    // A nested loop in a callback: the outer call looks again.
+    let stream = delivery.isLive && !delivery.isDelivering ? delivery.kept : nil
+    lock.unlock()
+    guard let stream else { return }
+    // CFStream has a lock of its own, under which it may call this adapter.
+    if let queue = unsafe copyQueue() {
+      unsafe deliver(onQueue: queue)
+      unsafe SocketStreamsReleaseQueue(queue)
+    } else {
+      deliver(on: CFRunLoopGetCurrent())
+    }
+    withExtendedLifetime(stream) {}
+  }
+
+  private func deliver(on loop: CFRunLoop) {
+    lock.lock()
+    if delivery.isDelivering { return lock.unlock() }
+    delivery.isDelivering = true
+    var told: [DueEvents.Step] = []
+    while delivery.isLive, delivery.isScheduled(on: loop), let step = delivery.due.next, !told.contains(step)
+    {
+      told.append(step)
+      delivery.due.passedOn(step)
+      lock.unlock()
+      pass(on: step, by: signal)
+      lock.lock()
+    }
+    delivery.isDelivering = false
+    lock.unlock()
+    change { _ in }
+  }
+
+  private func pass(on step: DueEvents.Step, by signal: (StreamEvent, CFError?) -> Void) {
+    switch step {
+    case .standIn: signal(data, nil)
+    case .event(.errorOccurred): signal(.errorOccurred, stream.error?.cfError)
+    case .event(let event) where event == data: if hasDataEvent { signal(event, nil) }
+    case .event(let event): signal(event, nil)
+    }
+  }
+
+  // MARK: - On a dispatch queue
+
+  /// On the loop of CoreFoundation's thread for queues. Not under the lock.
+  private func deliver(onQueue queue: UnsafeMutableRawPointer) {
+    if lock.withLock({ delivery.places.count == 1 }) {
+      // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
+      // its own it is called in the turn in which it is signalled.
+      scheduleStream(CFRunLoopGetCurrent(), Self.ownSourceMode)
+    }
+    let isDue = lock.withLock { () -> Bool in
+      switch delivery.hop {
+      case .onQueue: return false
+      case .settling(let turns) where turns > 0:
+        delivery.hop = .settling(turns: turns - 1)
+        delivery.wake()
+        return false
+      case .none where delivery.due.next == nil: return false
+      default:
+        delivery.hop = .onQueue
+        return true
+      }
+    }
+    guard isDue else { return }
+    unsafe SocketStreamsRunOnQueue(queue, Unmanaged.passRetained(self).toOpaque()) { adapter in
+      unsafe Unmanaged<StreamAdapter>.fromOpaque(adapter).takeRetainedValue().takeStep()
+    }
+  }
+
+  /// A mode that no loop runs in.
+  private static var ownSourceMode: CFString { "SocketStreamsOwnSource".cfString }
+
+  /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
+  private func takeStep() {
+    lock.lock()
+    guard delivery.isLive, let stream = delivery.kept, let step = delivery.due.next else {
+      delivery.hop = .none
+      return lock.unlock()
+    }
+    delivery.due.passedOn(step)
+    lock.unlock()
+    pass(on: step, by: signalDelayed)
+    lock.lock()
+    // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
+    delivery.hop = .settling(turns: 1)
+    delivery.wake()
+    lock.unlock()
+    change { _ in }
+    withExtendedLifetime(stream) {}
+  }
+
+  // MARK: - The source
+
+  /// Behind CoreFoundation's own, so that an event which that owes comes first.
+  private static var sourceOrder: CFIndex { 1 }
+
+  private func makeSource() -> CFRunLoopSource {
+    var context = unsafe CFRunLoopSourceContext()
+    unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
+    unsafe context.retain = { info in
+      unsafe UnsafeRawPointer(Unmanaged<StreamAdapter>.fromOpaque(info!).retain().toOpaque())
+    }
+    unsafe context.release = { info in unsafe Unmanaged<StreamAdapter>.fromOpaque(info!).release() }
+    unsafe context.perform = { info in
+      unsafe Unmanaged<StreamAdapter>.fromOpaque(info!).takeUnretainedValue().perform()
+    }
+    return unsafe CFRunLoopSourceCreate(nil, Self.sourceOrder, &context)!
+  }
+}

@@ -1,0 +1,88 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// The core's errors as CoreFoundation's two kinds: the CFError object, and the older pair of numbers.
+
+import CoreFoundation
+import SocketStreams
+
+extension StreamError {
+  /// In the user info: the number of the domain, where that does not follow from the domain's name.
+  private static var domainNumberKey: CFString { "SocketStreamsErrorDomain".cfString }
+  /// The domain of ``Misuse``.
+  private static var ownDomain: CFString { "SocketStreams".cfString }
+
+  /// The error as an object, with the text of ``description``.
+  var cfError: CFError {
+    switch domain {
+    case .posix: makeError(kCFErrorDomainPOSIX, Int(code))
+    case .tls: makeError(kCFErrorDomainOSStatus, Int(code))
+    // CFNetwork has few words for a failed lookup; the resolver's own code is in the user info.
+    case .resolver:
+      makeError(kCFErrorDomainCFNetwork, Int(CFNetworkErrors.cfHostErrorUnknown.rawValue), lookup: code)
+    case .streams: makeError(Self.ownDomain, Int(code))
+    default: makeError(kCFErrorDomainCFNetwork, Int(code))
+    }
+  }
+
+  private func makeError(_ name: CFString, _ number: Int, lookup: Int32? = nil) -> CFError {
+    var information: [(key: CFString, value: CFTypeRef)] = [
+      (kCFErrorLocalizedDescriptionKey, description.cfString),
+      (Self.domainNumberKey, Int32(domain.rawValue).cfNumber),
+    ]
+    if let lookup { information.append((kCFGetAddrInfoFailureKey, lookup.cfNumber)) }
+    var keys = unsafe information.map { unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.key).toOpaque()) }
+    var values = unsafe information.map { unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.value).toOpaque()) }
+    return withExtendedLifetime(information) {
+      unsafe CFErrorCreateWithUserInfoKeysAndValues(nil, name, number, &keys, &values, information.count)
+    }
+  }
+
+  /// The error of a domain and a code, as a stream reports them.
+  init(numbers domain: CFIndex, _ code: Int32) {
+    self.init(Domain(rawValue: domain), code: code, operation: "stream")
+  }
+
+  /// The number of the domain of any error, and the code in it.
+  static func numbers(of error: CFError) -> (domain: CFIndex, code: Int32) {
+    let code = Int32(truncatingIfNeeded: CFErrorGetCode(error))
+    let information = CFErrorCopyUserInfo(error)
+    if let number = information?.number(domainNumberKey) {
+      return (CFIndex(number), information?.number(kCFGetAddrInfoFailureKey) ?? code)
+    }
+    guard let domain = CFErrorGetDomain(error) else { return (CFStreamErrorDomain.custom, code) }
+    if CFEqual(domain, kCFErrorDomainPOSIX) { return (CFStreamErrorDomain.posix, code) }
+    if CFEqual(domain, kCFErrorDomainOSStatus) { return (CFStreamErrorDomain.macOSStatus, code) }
+    if CFEqual(domain, kCFErrorDomainMach) { return (CFStreamErrorDomain.mach, code) }
+    if CFEqual(domain, kCFErrorDomainCFNetwork), let lookup = information?.number(kCFGetAddrInfoFailureKey) {
+      return (CFIndex(kCFStreamErrorDomainNetDB), lookup)
+    }
+    return (CFStreamErrorDomain.custom, code)
+  }
+}
+
+/// The numbers of CoreFoundation's own error domains.
+private enum CFStreamErrorDomain {
+  static let custom = -1, posix = 1, macOSStatus = 2, mach = 11
+}
+
+extension CFDictionary {
+  fileprivate func number(_ key: CFString) -> Int32? {
+    guard let value = unsafe CFDictionaryGetValue(self, Unmanaged.passUnretained(key).toOpaque()) else {
+      return nil
+    }
+    let object = unsafe Unmanaged<CFTypeRef>.fromOpaque(value).takeUnretainedValue()
+    return Double(object: object).map { Int32($0) }
+  }
+}
+
+@c(SocketStreamsErrorNumbers)
+func errorNumbers(
+  _ error: UnsafeRawPointer, _ domain: UnsafeMutablePointer<Int>, _ code: UnsafeMutablePointer<Int32>
+) {
+  let error = unsafe Unmanaged<CFError>.fromOpaque(error).takeUnretainedValue()
+  unsafe (domain.pointee, code.pointee) = StreamError.numbers(of: error)
+}
+
+@c(SocketStreamsCreateError)
+func createError(_ domain: Int, _ code: Int32) -> UnsafeRawPointer {
+  unsafe UnsafeRawPointer(Unmanaged.passRetained(StreamError(numbers: domain, code).cfError).toOpaque())
+}

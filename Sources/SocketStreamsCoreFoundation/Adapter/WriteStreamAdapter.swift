@@ -1,0 +1,123 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// The writing half: CFWriteStream's callbacks, answered by a WriteStream.
+
+import CoreFoundation
+import SocketStreams
+
+/// The `info` of a `CFWriteStream`.
+///
+/// `@unchecked Sendable`: as ``StreamAdapter``.
+@safe
+final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
+  private let output: WriteStream
+
+  init(_ output: WriteStream, socket: SharedSocket, refusal: StreamError?) {
+    self.output = output
+    super.init(output, data: .canAcceptBytes, socket: socket, refusal: refusal)
+  }
+
+  /// The stream of CoreFoundation for `adapter`, owned by the caller.
+  static func makeStream(_ adapter: WriteStreamAdapter, _ allocator: CFAllocator?) -> Unmanaged<
+    CFWriteStream
+  >? {
+    var callBacks = Self.callBacks
+    let info = unsafe Unmanaged.passRetained(adapter)
+    guard let made = unsafe CFWriteStreamCreate(allocator, &callBacks, info.toOpaque()) else {
+      unsafe info.release()
+      return nil
+    }
+    unsafe adapter.identity = Unmanaged<AnyObject>.fromOpaque(made.toOpaque())
+    return unsafe made
+  }
+
+  private var writeStream: CFWriteStream {
+    // The stream owns this adapter, which it is the identity of.
+    unsafe Unmanaged<CFWriteStream>.fromOpaque(identity!.toOpaque()).takeUnretainedValue()
+  }
+
+  // MARK: - What StreamAdapter asks
+
+  override func listen() {
+    output.setClient(.all) { [self] _, event in happened(event) }
+    output.schedule(on: .shared)
+  }
+
+  override func end() { socket.close(output) }
+  override var hasDataEvent: Bool { output.canAcceptBytes }
+
+  override func signal(_ event: StreamEvent, _ error: CFError?) {
+    unsafe CFWriteStreamSignalEvent(
+      writeStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
+  }
+
+  override func signalDelayed(_ event: StreamEvent, _ error: CFError?) {
+    unsafe _CFWriteStreamSignalEventDelayed(
+      writeStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
+  }
+
+  override func scheduleStream(_ loop: CFRunLoop, _ mode: CFString) {
+    CFWriteStreamScheduleWithRunLoop(writeStream, loop, mode.runLoopMode)
+  }
+
+  override func copyQueue() -> UnsafeMutableRawPointer? { unsafe SocketStreamsCopyWriteQueue(writeStream) }
+
+  // MARK: - Writing
+
+  /// Waits until a byte is taken, or for a failure.
+  /// - Returns: How many bytes were taken, 1 or more; -1 with an error, or without one for no bytes: CFStream would take
+  ///   a 0 for the end of the stream.
+  func write(_ memory: UnsafeRawBufferPointer, _ failure: ErrorPlace?) -> CFIndex {
+    if unsafe memory.isEmpty { return -1 }
+    dataMoves()
+    do {
+      while true {
+        if let count = try unsafe output.write(memory) { return count }
+        _ = output.waitUntilReady()
+      }
+    } catch {
+      unsafe failure?.report(error)
+      return -1
+    }
+  }
+
+  /// Whether a write of one byte would not wait. A failure is reported here too, since who polls hears of it nowhere else.
+  func canWrite(_ failure: ErrorPlace?) -> Bool {
+    if output.canAcceptBytes { return true }
+    unsafe failure?.report(output.error)
+    return false
+  }
+
+  // MARK: - The table
+
+  private static var callBacks: CFWriteStreamCallBacks {
+    var table = CFWriteStreamCallBacks()
+    table.version = 2
+    unsafe table.finalize = { _, info in
+      unsafe Unmanaged<WriteStreamAdapter>.fromOpaque(info!).takeRetainedValue().close()
+    }
+    unsafe table.open = { _, failure, isComplete, info in
+      let isOpening = unsafe adapter(info).open(failure)
+      unsafe isComplete?.pointee = !isOpening
+      return isOpening
+    }
+    unsafe table.openCompleted = { _, failure, info in unsafe adapter(info).openCompleted(failure) }
+    unsafe table.write = { _, buffer, length, failure, info in
+      let memory = unsafe UnsafeRawBufferPointer(start: buffer, count: buffer == nil ? 0 : max(length, 0))
+      return unsafe adapter(info).write(memory, failure)
+    }
+    unsafe table.canWrite = { _, failure, info in unsafe adapter(info).canWrite(failure) }
+    unsafe table.close = { _, info in unsafe adapter(info).close() }
+    unsafe table.copyProperty = { _, name, info in unsafe adapter(info).copyProperty(name) }
+    unsafe table.setProperty = { _, name, value, info in unsafe adapter(info).setProperty(name, to: value) }
+    unsafe table.requestEvents = { _, events, info in
+      unsafe adapter(info).request(StreamEvents(rawValue: events))
+    }
+    unsafe table.schedule = { _, loop, mode, info in unsafe adapter(info).schedule(loop!, mode!) }
+    unsafe table.unschedule = { _, loop, mode, info in unsafe adapter(info).unschedule(loop!, mode!) }
+    return table
+  }
+}
+
+private func adapter(_ info: UnsafeMutableRawPointer?) -> WriteStreamAdapter {
+  unsafe Unmanaged<WriteStreamAdapter>.fromOpaque(info!).takeUnretainedValue()
+}
