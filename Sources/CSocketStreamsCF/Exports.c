@@ -4,7 +4,7 @@
 // Linked into a program, these are found first. In a shared library they would be found after libFoundation's; as they are
 // protected, the linker binds the library's own calls to them, and nothing is looked for when it is loaded.
 //
-// Linked with -static-stdlib, they must not stand beside the originals, which are in the archive member CFSocketStream.o.
+// Linked with -static-stdlib, they must not stand beside the originals, which are in the archive member CFSocketStream.c.o.
 // Of its names, CoreFoundation itself uses two, both about errors; as they are defined here too, nothing asks for that
 // member and it stays out. CFReadStreamGetError and its twin are in the member with all of CFStream, which cannot stay out:
 // here they are weak, so that in a static program the originals hold, which then convert errors by the function here. All

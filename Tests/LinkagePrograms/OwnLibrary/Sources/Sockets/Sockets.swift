@@ -1,7 +1,8 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// CoreFoundation's socket streams used on the loopback: what they say is printed, a line a kind of stream.
+// CoreFoundation's and Foundation's socket streams used on the loopback: what they say is printed, a line a kind of stream.
 
 import CoreFoundation
+import Foundation
 import Glibc
 import SocketStreams
 import SocketStreamsCoreFoundation
@@ -12,6 +13,7 @@ import SocketStreamsCoreFoundation
 public func printSocketStreams() {
   print("host:", text(ofStreamTo: greetingPort()))
   print("bound:", textThroughBoundPair())
+  print("Foundation:", text(ofFoundationStreamTo: greetingPort()))
   print("refused:", errorOfStream(to: refusedPort()))
 }
 
@@ -27,6 +29,24 @@ private func text(ofStreamTo port: UInt16) -> String {
   guard CFReadStreamOpen(stream) else { return "not opened" }
   defer { CFReadStreamClose(stream) }
   return rest(of: stream)
+}
+
+private func text(ofFoundationStreamTo port: UInt16) -> String {
+  var made: InputStream?
+  Stream.getStreamsToHost(withName: "127.0.0.1", port: Int(port), inputStream: &made, outputStream: nil)
+  let stream = made!
+  var bytes = [UInt8](repeating: 0, count: 5)
+  var count = 0
+  stream.open()
+  while count < bytes.count {
+    let read = bytes.withUnsafeMutableBufferPointer { room in
+      stream.read(room.baseAddress! + count, maxLength: room.count - count)
+    }
+    if read <= 0 { return "failed" }
+    count += read
+  }
+  stream.close()
+  return String(decoding: bytes, as: UTF8.self)
 }
 
 private func textThroughBoundPair() -> String {
