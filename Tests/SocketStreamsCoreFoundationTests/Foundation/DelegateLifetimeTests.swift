@@ -49,7 +49,9 @@ import Testing
     pair.input.schedule(in: thread.runLoop, forMode: .default)
     for _ in 0..<500 {
       let recorder = Recorder()
-      recorder.action = { stream, _ in if let input = stream as? InputStream, input.hasBytesAvailable { _ = read(input, 1) } }
+      recorder.action = { stream, _ in
+        if let input = stream as? InputStream, input.hasBytesAvailable { _ = read(input, 1) }
+      }
       pair.input.delegate = recorder
       peer.send([1, 2, 3])
     }

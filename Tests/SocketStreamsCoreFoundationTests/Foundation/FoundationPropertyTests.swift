@@ -30,7 +30,8 @@ import Testing
     #expect(output.setProperty(kCFStreamSocketSecurityLevelNone, forKey: key))
     #expect(output.setProperty(nil, forKey: key))
     #expect(input.property(forKey: key) as? String == StreamSocketSecurityLevel.none.rawValue)
-    #expect(output.property(forKey: Stream.PropertyKey(rawValue: "kCFStreamPropertySocketSecurityLevel")) as? String
+    #expect(
+      output.property(forKey: Stream.PropertyKey(rawValue: "kCFStreamPropertySocketSecurityLevel")) as? String
         == "kCFStreamSocketSecurityLevelNone")
   }
 

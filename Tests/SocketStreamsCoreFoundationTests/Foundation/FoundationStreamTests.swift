@@ -25,7 +25,8 @@ import Testing
     var output: OutputStream?
     Stream.getStreamsToHost(
       withName: "127.0.0.1", port: Int(listener.port), inputStream: nil, outputStream: &output)
-    Stream.getStreamsToHost(withName: "127.0.0.1", port: Int(listener.port), inputStream: nil, outputStream: nil)
+    Stream.getStreamsToHost(
+      withName: "127.0.0.1", port: Int(listener.port), inputStream: nil, outputStream: nil)
     let stream = try #require(output)
     stream.open()
     let peer = try #require(listener.accept())
@@ -181,7 +182,9 @@ import Testing
     let stream = SocketInputStream(CFReadStreamCreateWithBytesNoCopy(nil, bytes, 3, kCFAllocatorNull))
     let recorder = Recorder()
     recorder.action = { stream, event in
-      if event == .hasBytesAvailable, let input = stream as? InputStream { #expect(read(input) == [1, 2, 3]) }
+      if event == .hasBytesAvailable, let input = stream as? InputStream {
+        #expect(read(input) == [1, 2, 3])
+      }
     }
     stream.delegate = recorder
     stream.schedule(in: .current, forMode: .default)

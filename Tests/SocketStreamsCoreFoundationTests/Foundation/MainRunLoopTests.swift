@@ -16,7 +16,9 @@ final class MainRunLoopTests: XCTestCase {
     pair.input.schedule(in: .main, forMode: .common)
     peer.send([1])
     let limit = Date(timeIntervalSinceNow: 10)
-    while !recorder.has(.hasBytesAvailable), Date() < limit { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05)) }
+    while !recorder.has(.hasBytesAvailable), Date() < limit {
+      RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05))
+    }
     XCTAssertEqual(recorder.events, [1, 2])
     XCTAssertTrue(Thread.isMainThread)
     XCTAssertTrue(recorder.threads.allSatisfy { $0 == pthread_self() })
@@ -35,7 +37,9 @@ final class MainRunLoopTests: XCTestCase {
     XCTAssertTrue(scheduled.wait(seconds: 10))
     peer.shutdownWrite()
     let limit = Date(timeIntervalSinceNow: 10)
-    while !recorder.has(.endEncountered), Date() < limit { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05)) }
+    while !recorder.has(.endEncountered), Date() < limit {
+      RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05))
+    }
     XCTAssertEqual(recorder.events, [1, 16])
     XCTAssertTrue(recorder.threads.allSatisfy { $0 == pthread_self() })
     pair.close()
