@@ -22,6 +22,7 @@ final class LineClient: NSObject, StreamDelegate {
     self.input = input
     self.output = output
     unsent = Array(line.utf8)
+    guard setLimits(input) else { return nil }
   }
 
   func open() {
@@ -66,6 +67,12 @@ func asInputStream(_ stream: CFReadStream) -> InputStream {
 /// The other way round: `stream as CFReadStream` on Apple's platforms.
 func asReadStream(_ stream: InputStream) -> CFReadStream? {
   (stream as? SocketInputStream)?.cfReadStream
+}
+
+/// Gives up on a peer that is silent for ten seconds, or that cannot be reached in that time.
+func setLimits(_ stream: InputStream) -> Bool {
+  stream.setProperty(10, forKey: Stream.PropertyKey(rawValue: "SocketStreamsReadTimeout"))
+    && stream.setProperty(10, forKey: Stream.PropertyKey(rawValue: "SocketStreamsConnectTimeout"))
 }
 
 /// The body of an upload that is written while it is sent.
