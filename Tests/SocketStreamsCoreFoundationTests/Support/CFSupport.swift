@@ -171,7 +171,8 @@ struct CFPair {
     CFReadStreamOpen(pair.read)
     CFWriteStreamOpen(pair.write)
     let peer = try #require(listener.accept())
-    try #require(eventually { CFReadStreamGetStatus(pair.read) == .open && CFWriteStreamGetStatus(pair.write) == .open })
+    try #require(
+      eventually { CFReadStreamGetStatus(pair.read) == .open && CFWriteStreamGetStatus(pair.write) == .open })
     return (pair, peer)
   }
 
@@ -205,7 +206,9 @@ func read(_ stream: CFReadStream, _ count: Int = 65_536) -> (count: CFIndex, byt
 }
 
 @discardableResult
-func write(_ stream: CFWriteStream, _ bytes: [UInt8]) -> CFIndex { CFWriteStreamWrite(stream, bytes, bytes.count) }
+func write(_ stream: CFWriteStream, _ bytes: [UInt8]) -> CFIndex {
+  CFWriteStreamWrite(stream, bytes, bytes.count)
+}
 
 func schedule(_ stream: CFReadStream, _ mode: CFRunLoopMode? = nil) {
   CFReadStreamScheduleWithRunLoop(stream, CFRunLoopGetCurrent(), mode ?? kCFRunLoopDefaultMode)
