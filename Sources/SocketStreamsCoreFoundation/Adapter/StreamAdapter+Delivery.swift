@@ -54,6 +54,8 @@ extension StreamAdapter {
     if let source = lock.withLock({ delivery.source }) { CFRunLoopRemoveSource(loop, source, mode) }
     change { delivery in
       delivery.places.removeAll { $0.loop === loop && CFEqual($0.mode, mode) }
+      // Its own thread may be passing on an event at this moment, which CFStream then throws away, as it has no source.
+      if loop !== CFRunLoopGetCurrent(), delivery.due.isDataTold { delivery.due.happened(data) }
       delivery.placesChanged()
     }
   }

@@ -78,6 +78,39 @@ import Testing
   }
 }
 
+extension CFRaceTests {
+  // S111: taken off a loop by another thread, which cannot know whether an event is just being passed on there.
+  @Test func unschedulingFromAnotherThreadLosesNoBytes() throws {
+    let (pair, peer) = try CFPair.connected()
+    nonisolated(unsafe) let stream = pair.read
+    let sent = (0..<2_000).map { UInt8(truncatingIfNeeded: $0) }
+    let client = CFClient()
+    let got = Shared<[UInt8]>([])
+    client.onRead = { stream, event in
+      guard event == .hasBytesAvailable, CFReadStreamHasBytesAvailable(stream) else { return }
+      let bytes = read(stream, 1).bytes
+      got.with { $0 += bytes }
+    }
+    client.attach(to: stream)
+    peer.send(sent)
+    let threads = [LoopThread(), LoopThread()]
+    var moves = 0
+    while got.value.count < sent.count, moves < 100_000 {
+      let thread = threads[moves % 2]
+      CFReadStreamScheduleWithRunLoop(stream, thread.loop, kCFRunLoopDefaultMode)
+      let before = got.value.count
+      // At least one event came: so the move did not just wait for the next one.
+      try #require(eventually { got.value.count > before || got.value.count == sent.count })
+      CFReadStreamUnscheduleFromRunLoop(stream, thread.loop, kCFRunLoopDefaultMode)
+      // What is under way there ends before the stream is seen elsewhere.
+      thread.sync {}
+      moves += 1
+    }
+    #expect(got.value == sent)
+    CFReadStreamClose(stream)
+  }
+}
+
 @Suite struct CFLifeTests {
   // A13, S22: kept while it is open and scheduled anywhere; not by a loop after its end.
   @Test(arguments: [1, 2])
