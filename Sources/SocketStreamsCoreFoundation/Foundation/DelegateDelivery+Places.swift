@@ -10,37 +10,37 @@ extension DelegateDelivery {
   func schedule(in runLoop: RunLoop, _ mode: RunLoop.Mode) {
     noticeOpening()
     let place = LoopPlace(runLoop, mode)
-    let timer = placing.withLock { () -> Timer? in
-      let timer = lock.withLock { accept(place) }
+    let finder = placing.withLock { () -> LoopFinder? in
+      let finder = lock.withLock { accept(place) }
       putPlaces()
-      return timer
+      return finder
     }
-    if let timer { runLoop.add(timer, forMode: mode) }
+    finder?.start(on: runLoop, mode)
     change {}
     lookLater()
   }
 
   /// - Returns: What finds out which loop it is, if nobody knows.
-  private func accept(_ place: LoopPlace) -> Timer? {
-    let known = places.filter { $0.runLoop === place.runLoop }
-    if events.isOver || known.contains(where: { $0.mode == place.mode }) { return nil }
+  private func accept(_ place: LoopPlace) -> LoopFinder? {
+    let isKnown = places.contains { $0.runLoop === place.runLoop && $0.mode == place.mode }
+    if events.isOver || isKnown { return nil }
+    if wasScheduled, isOpened { events.scheduledAgain() }
     wasScheduled = true
     places.append(place)
-    if place.loop == nil { place.loop = known.lazy.compactMap(\.loop).first }
-    if place.loop == nil { place.timer = place.makeTimer { [self] in found(place.runLoop) } }
-    return place.timer
+    if place.loop == nil { place.finder = LoopFinder { [self] in found(place.runLoop) } }
+    return place.finder
   }
 
-  /// On the thread of a run loop that could not be asked before.
+  /// On the thread of a run loop that was not known before.
   private func found(_ runLoop: RunLoop) {
+    let loop = KnownLoops.shared.add(runLoop)
     placing.withLock {
-      let loop: CFRunLoop = CFRunLoopGetCurrent()
-      let timers = lock.withLock {
+      let finders = lock.withLock {
         let found = places.filter { $0.runLoop === runLoop && $0.loop == nil }
         for place in found { place.loop = loop }
-        return found.compactMap(\.timer)
+        return found.compactMap { $0.takeFinder() }
       }
-      for timer in timers { timer.invalidate() }
+      for finder in finders { finder.cancel() }
       putPlaces()
     }
     lookLater()
@@ -93,7 +93,7 @@ extension DelegateDelivery {
   }
 
   private func take(_ place: LoopPlace, from handle: CFStreamHandle?) {
-    place.timer?.invalidate()
+    lock.withLock { place.takeFinder() }?.cancel()
     if place.isPlaced, let loop = place.loop { handle?.unschedule(loop, place.cfMode) }
   }
 

@@ -1,6 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// A run loop of Foundation's and one of its modes. Foundation does not say which CFRunLoop a RunLoop is: it is known for the
-// loop of the calling thread and for the main one, and any other has to be asked on its own thread, by a timer.
+// A run loop of Foundation's and one of its modes.
 
 import CoreFoundation
 import Foundation
@@ -16,7 +15,7 @@ final class LoopPlace: @unchecked Sendable {
   /// The loop itself, once it is known.
   var loop: CFRunLoop?
   /// Finds out the loop. Until then.
-  var timer: Timer?
+  var finder: LoopFinder?
   /// CFStream knows this place.
   var isPlaced = false
   /// ``DelegateDelivery/look(_:)`` will be called on the loop.
@@ -26,16 +25,13 @@ final class LoopPlace: @unchecked Sendable {
     self.runLoop = runLoop
     self.mode = mode
     cfMode = mode.cfMode
-    if runLoop === RunLoop.current {
-      loop = CFRunLoopGetCurrent()
-    } else if runLoop === RunLoop.main {
-      loop = CFRunLoopGetMain()
-    }
+    loop = KnownLoops.shared.loop(of: runLoop)
   }
 
-  /// Has the run loop do `work` the next time it runs in this mode. A timer wakes it, which a block for it does not.
-  func makeTimer(_ work: @escaping @Sendable () -> Void) -> Timer {
-    Timer(timeInterval: 0, repeats: false) { _ in work() }
+  /// The finder, which is needed no more.
+  func takeFinder() -> LoopFinder? {
+    defer { finder = nil }
+    return finder
   }
 
   /// Has the loop, which is known, do `work` the next time it runs in this mode.

@@ -15,6 +15,9 @@ import SocketStreams
 /// from within another call. An open stream that is scheduled stays alive until it is closed, removed from all its loops, or
 /// has told of its end or failure. Otherwise dropping it closes it, if nobody else has its `CFReadStream`.
 ///
+/// As the body of a request, a stream needs no run loop. But `URLSession` on Linux takes a body for complete as soon as no
+/// bytes wait when it asks for some: what is written to the other end of a bound pair later than that is not sent.
+///
 /// Corresponds to the toll-free bridge between `CFReadStream` and `NSInputStream`.
 public final class SocketInputStream: InputStream {
   /// The stream of CoreFoundation. What can be done through Foundation should not be done to it directly: the client is the

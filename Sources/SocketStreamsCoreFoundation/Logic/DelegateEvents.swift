@@ -9,6 +9,8 @@ struct DelegateEvents: Equatable {
   let data: StreamEvent
   private var due: StreamEvents = []
   private var isOpenTold = false
+  /// The delegate has heard of bytes or room, and nobody has read or written since.
+  private var isDataTold = false
   /// Bytes or room may have been announced to nobody, or to another delegate.
   private(set) var owesData = false
   /// ``data`` was found out here, and CFStream may be about to tell the same.
@@ -60,15 +62,20 @@ struct DelegateEvents: Equatable {
   /// The user reads or writes: what the delegate was to be told of that, the user finds out.
   mutating func dataMoved() {
     due.remove(StreamEvents(data))
+    isDataTold = false
     owesData = false
     isDataAhead = false
   }
 
   /// There is another delegate, which has not heard of bytes or room that wait.
   mutating func delegateChanged() {
+    isDataTold = false
     owesData = true
     isDataAhead = false
   }
+
+  /// The stream is scheduled again. What CFStream was telling when it was removed, on another thread, it forgot.
+  mutating func scheduledAgain() { owesData = owesData || !isDataTold }
 
   /// The wall: nothing is told afterwards.
   mutating func closed() {
@@ -98,7 +105,9 @@ struct DelegateEvents: Equatable {
     case .errorOccurred, .endEncountered:
       isEndTold = true
       due = []
-    default: owesData = false
+    default:
+      isDataTold = true
+      owesData = false
     }
     return event
   }

@@ -112,6 +112,22 @@ import Testing
     #expect(tellAll() == [.hasBytesAvailable])
   }
 
+  // S111: CFStream forgets what it was telling when it was removed on another thread.
+  @Test mutating func aMoveLosesAndRepeatsNothing() {
+    events.happened(.openCompleted)
+    _ = tellAll()
+    events.scheduledAgain()
+    events.observed(.open, hasData: true)
+    #expect(tellAll() == [.hasBytesAvailable])
+    events.scheduledAgain()
+    events.observed(.open, hasData: true)
+    #expect(tellAll() == [], "told before")
+    events.dataMoved()
+    events.scheduledAgain()
+    events.observed(.open, hasData: true)
+    #expect(tellAll() == [.hasBytesAvailable])
+  }
+
   // S216
   @Test mutating func whatNobodyHeardIsFoundOutAgain() {
     events.happened(.openCompleted)

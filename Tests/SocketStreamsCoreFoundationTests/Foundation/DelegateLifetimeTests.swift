@@ -93,6 +93,8 @@ import Testing
       pair.input.delegate = recorder
       pair.input.schedule(in: .current, forMode: .default)
       pair.input.schedule(in: .current, forMode: RunLoop.Mode("another"))
+      // S107: the same place counts once.
+      pair.input.schedule(in: .current, forMode: .default)
     }
     #expect(known != nil)
     known?.remove(from: .current, forMode: .default)

@@ -35,6 +35,7 @@ private let permutations: [[Step]] = [
       if isPolled, peer != nil { #expect(eventually { pair.input.streamStatus == .open }) }
     }
     #expect(recorder.events == [], "never inside a call")
+    #expect(turn { recorder.has(.openCompleted) })
     peer?.send([1])
     #expect(turn { recorder.has(.hasBytesAvailable) })
     #expect(read(pair.input) == [1])
@@ -277,6 +278,49 @@ private let permutations: [[Step]] = [
     #expect(bytes.value == sent)
     #expect(recorder.count(.openCompleted) == 1)
     #expect(recorder.count(.endEncountered) == 1)
+    #expect(recorder.mostNested == 1)
+  }
+
+  // S96, S107: any thread may schedule and remove, at any time.
+  @Test func schedulingOnManyThreadsAtOnceIsSafe() throws {
+    let (pair, peer) = try FoundationPair.connected()
+    let threads = [LoopThread(), LoopThread()]
+    let runLoops = threads.map { Handed($0.runLoop) }
+    let recorder = Recorder()
+    let bytes = Shared<[UInt8]>([])
+    recorder.action = { stream, event in
+      guard event == .hasBytesAvailable, let input = stream as? InputStream else { return }
+      let got = read(input, 1) ?? []
+      bytes.with { $0 += got }
+    }
+    pair.input.delegate = recorder
+    let handed = Handed(pair.input)
+    let workers = (0..<4).map { worker in
+      onThread {
+        var generator = SeededGenerator(seed: UInt64(worker))
+        for _ in 0..<300 {
+          let runLoop = runLoops[Int.random(in: 0...1, using: &generator)].value
+          let mode = Bool.random(using: &generator) ? RunLoop.Mode.default : .common
+          if Bool.random(using: &generator) {
+            handed.value.schedule(in: runLoop, forMode: mode)
+          } else {
+            handed.value.remove(from: runLoop, forMode: mode)
+          }
+        }
+      }
+    }
+    for worker in workers { #expect(worker.wait(seconds: 30)) }
+    for runLoop in runLoops {
+      for mode in [RunLoop.Mode.default, .common] { pair.input.remove(from: runLoop.value, forMode: mode) }
+    }
+    for thread in threads { thread.sync {} }
+    let sent = (0..<100).map { UInt8($0) }
+    peer.send(sent)
+    peer.shutdownWrite()
+    pair.input.schedule(in: runLoops[0].value, forMode: .default)
+    #expect(eventually { recorder.has(.endEncountered) })
+    #expect(bytes.value == sent)
+    #expect(recorder.count(.openCompleted) == 1)
     #expect(recorder.mostNested == 1)
   }
 }

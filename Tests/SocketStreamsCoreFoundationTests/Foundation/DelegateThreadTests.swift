@@ -160,7 +160,12 @@ import Testing
     pair.input.delegate = recorder
     pair.input.schedule(in: .current, forMode: .default)
     pair.input.open()
-    let accepted = onThread { listener.accept()?.send([9]) }
+    let peer = Shared<RawSocket?>(nil)
+    let accepted = onThread {
+      let socket = listener.accept()
+      socket?.send([9])
+      peer.with { $0 = socket }
+    }
     #expect(read(pair.input) == [9])
     #expect(recorder.events == [])
     #expect(turn { recorder.has(.openCompleted) })

@@ -35,8 +35,11 @@ final class MainRunLoopTests: XCTestCase {
       handed.value.schedule(in: .main, forMode: .default)
     }
     XCTAssertTrue(scheduled.wait(seconds: 10))
-    peer.shutdownWrite()
     let limit = Date(timeIntervalSinceNow: 10)
+    while !recorder.has(.openCompleted), Date() < limit {
+      RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05))
+    }
+    peer.shutdownWrite()
     while !recorder.has(.endEncountered), Date() < limit {
       RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05))
     }
