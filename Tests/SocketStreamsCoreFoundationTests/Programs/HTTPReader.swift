@@ -10,13 +10,6 @@ import SocketStreamsCoreFoundation
 ///
 /// `@unchecked Sendable`: after ``start()`` everything is touched by its thread only, and read by others when that has ended.
 final class HTTPReader: @unchecked Sendable {
-  /// How often the context that callbacks get was retained and released.
-  final class ContextCounts: @unchecked Sendable {
-    // Touched by the reader's thread only; read when that has ended.
-    fileprivate(set) var retains = 0
-    fileprivate(set) var releases = 0
-  }
-
   let counts: ContextCounts
   /// Called on the thread when the first bytes were read.
   var firstBytes: () -> Void = {}
@@ -92,12 +85,12 @@ final class HTTPReader: @unchecked Sendable {
     context.info = Unmanaged.passUnretained(self).toOpaque()
     context.retain = { info in
       let retained = Unmanaged<HTTPReader>.fromOpaque(info!).retain()
-      retained.takeUnretainedValue().counts.retains += 1
+      retained.takeUnretainedValue().counts.retained()
       return retained.toOpaque()
     }
     context.release = { info in
       let released = Unmanaged<HTTPReader>.fromOpaque(info!)
-      released.takeUnretainedValue().counts.releases += 1
+      released.takeUnretainedValue().counts.released()
       released.release()
     }
     let readMask: CFStreamEventType = [.openCompleted, .hasBytesAvailable, .errorOccurred, .endEncountered]
