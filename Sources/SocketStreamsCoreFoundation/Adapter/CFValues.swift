@@ -26,7 +26,7 @@ extension String {
   /// The characters of any object, if that is a string.
   init?(object: CFTypeRef) {
     guard CFGetTypeID(object) == CFStringGetTypeID() else { return nil }
-    self.init(unsafe unsafeDowncast(object, to: CFString.self))
+    self.init(unsafe cast(object))
   }
 }
 
@@ -38,7 +38,7 @@ extension Bool {
   /// The truth of a `CFBoolean`, or of a `CFNumber`, which is what Foundation's numbers are.
   init?(object: CFTypeRef) {
     switch CFGetTypeID(object) {
-    case CFBooleanGetTypeID(): self = CFBooleanGetValue(unsafe unsafeDowncast(object, to: CFBoolean.self))
+    case CFBooleanGetTypeID(): self = CFBooleanGetValue(unsafe cast(object))
     case CFNumberGetTypeID(): self = (Double(object: object) ?? 0) != 0
     default: return nil
     }
@@ -52,7 +52,7 @@ extension Double {
   init?(object: CFTypeRef) {
     guard CFGetTypeID(object) == CFNumberGetTypeID() else { return nil }
     self = 0
-    guard unsafe CFNumberGetValue(unsafeDowncast(object, to: CFNumber.self), .doubleType, &self) else {
+    guard unsafe CFNumberGetValue(cast(object), .doubleType, &self) else {
       return nil
     }
   }
@@ -72,4 +72,10 @@ extension Int32 {
 
 extension CFError {
   var rawPointer: UnsafeRawPointer { unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+}
+
+/// The object as its own type, which was asked for before. Swift has no checked cast to a type of CoreFoundation's.
+@unsafe
+private func cast<Object: AnyObject>(_ object: CFTypeRef) -> Object {
+  unsafe Unmanaged.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }
