@@ -62,6 +62,14 @@ enum CommonOptions {
 }
 
 extension CommonOptions {
+  /// Refuses what the functions of CoreFoundation and Foundation have no place for.
+  static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
+    for option in [resolve.spec, transport.spec] where arguments.has(option) {
+      throw UsageError(
+        "\(option.flag) is for the library's own streams, and does not go with \(flag.spec.flag)")
+    }
+  }
+
   /// What `--text` or `--file` say is to be sent; `nil` if neither is given.
   /// - Throws: `UsageError` for both, `Failure` for a file that cannot be read.
   static func source(

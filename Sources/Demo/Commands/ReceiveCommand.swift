@@ -55,7 +55,8 @@ extension ReceiveCommand {
       command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose,
       progress: Progress(
         name: path?.withoutFolders ?? "receive", done: 0, total: nil, rate: nil, elapsed: .zero))
-    return try Session.run(request, sink: sink, console: console) { net, printer, report in
+    return try Session.run(request, sink: sink, console: console, startThread: OwnStreams.startThread(named:))
+    { net, printer, report in
       Transfer(target, plan, on: net, printer: printer, report: report)
     } summary: { result in
       let answer = result.sent > 0 ? ", \(result.sent) sent after it" : ""

@@ -54,7 +54,8 @@ extension SendCommand {
         name: source.name.withoutFolders, done: 0, total: source.count.map { $0 * count }, rate: nil,
         elapsed: .zero))
     let sink = plan.printsInput ? Printer.Sink.text(TextDecoder(replacing: .mark), prefix: "") : .nowhere
-    return try Session.run(request, sink: sink, console: console) { net, printer, report in
+    return try Session.run(request, sink: sink, console: console, startThread: OwnStreams.startThread(named:))
+    { net, printer, report in
       Transfer(target, plan, on: net, printer: printer, report: report)
     } summary: { result in
       let connections = count > 1 ? " over \(result.connections) connections" : ""
