@@ -44,7 +44,7 @@ struct Delivery {
   func isScheduled(on loop: CFRunLoop) -> Bool { places.contains { $0.loop === loop } }
 
   /// CFStream has its user's thread wait for the opening by running this mode.
-  private static var awaitingMode: CFString { "_kCFStreamBlockingOpenMode".cfString }
+  static var awaitingMode: CFString { "_kCFStreamBlockingOpenMode".cfString }
 
   mutating func placesChanged() {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }

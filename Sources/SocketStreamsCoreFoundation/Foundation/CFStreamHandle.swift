@@ -1,0 +1,130 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// CoreFoundation's functions for streams, which exist once for reading and once for writing, under one name.
+
+import CoreFoundation
+import Foundation
+import SocketStreams
+
+/// A `CFReadStream` or a `CFWriteStream`.
+enum CFStreamHandle {
+  case reading(CFReadStream)
+  case writing(CFWriteStream)
+
+  /// The event that a read or a write asks for again.
+  var data: StreamEvent {
+    switch self {
+    case .reading: .hasBytesAvailable
+    case .writing: .canAcceptBytes
+    }
+  }
+
+  // MARK: - Status
+
+  var status: StreamStatus {
+    let status =
+      switch self {
+      case .reading(let stream): CFReadStreamGetStatus(stream)
+      case .writing(let stream): CFWriteStreamGetStatus(stream)
+      }
+    return StreamStatus(rawValue: status.rawValue) ?? .error
+  }
+
+  /// Whether a read or a write would not wait.
+  var hasData: Bool {
+    switch self {
+    case .reading(let stream): CFReadStreamHasBytesAvailable(stream)
+    case .writing(let stream): CFWriteStreamCanAcceptBytes(stream)
+    }
+  }
+
+  var error: NSError? {
+    let error =
+      switch self {
+      case .reading(let stream): CFReadStreamCopyError(stream)
+      case .writing(let stream): CFWriteStreamCopyError(stream)
+      }
+    return error.map(NSError.init(cfError:))
+  }
+
+  func open() {
+    switch self {
+    case .reading(let stream): _ = CFReadStreamOpen(stream)
+    case .writing(let stream): _ = CFWriteStreamOpen(stream)
+    }
+  }
+
+  func close() {
+    switch self {
+    case .reading(let stream): CFReadStreamClose(stream)
+    case .writing(let stream): CFWriteStreamClose(stream)
+    }
+  }
+
+  // MARK: - Properties
+
+  func property(_ key: Stream.PropertyKey) -> AnyObject? {
+    switch self {
+    case .reading(let stream): CFReadStreamCopyProperty(stream, key.rawValue.cfString)
+    case .writing(let stream): CFWriteStreamCopyProperty(stream, key.rawValue.cfString)
+    }
+  }
+
+  func setProperty(_ key: Stream.PropertyKey, to value: AnyObject?) -> Bool {
+    switch self {
+    case .reading(let stream): CFReadStreamSetProperty(stream, key.rawValue.cfString, value)
+    case .writing(let stream): CFWriteStreamSetProperty(stream, key.rawValue.cfString, value)
+    }
+  }
+
+  // MARK: - Run loops
+
+  func schedule(_ loop: CFRunLoop, _ mode: CFString) {
+    switch self {
+    case .reading(let stream): CFReadStreamScheduleWithRunLoop(stream, loop, mode.runLoopMode)
+    case .writing(let stream): CFWriteStreamScheduleWithRunLoop(stream, loop, mode.runLoopMode)
+    }
+  }
+
+  func unschedule(_ loop: CFRunLoop, _ mode: CFString) {
+    switch self {
+    case .reading(let stream): CFReadStreamUnscheduleFromRunLoop(stream, loop, mode.runLoopMode)
+    case .writing(let stream): CFWriteStreamUnscheduleFromRunLoop(stream, loop, mode.runLoopMode)
+    }
+  }
+
+  // MARK: - The client
+
+  /// Has `client`, which the stream retains, hear of every event.
+  func setClient(_ client: DelegateDelivery) {
+    var context = unsafe CFStreamClientContext()
+    unsafe context.info = Unmanaged.passUnretained(client).toOpaque()
+    unsafe context.retain = { info in
+      guard let info = unsafe info else { return nil }
+      return unsafe Unmanaged<DelegateDelivery>.fromOpaque(info).retain().toOpaque()
+    }
+    unsafe context.release = { info in
+      if let info = unsafe info { unsafe Unmanaged<DelegateDelivery>.fromOpaque(info).release() }
+    }
+    switch self {
+    case .reading(let stream):
+      let events = StreamEvents.all.subtracting(.canAcceptBytes).rawValue
+      unsafe CFReadStreamSetClient(stream, events, { _, event, info in unsafe tell(info, event) }, &context)
+    case .writing(let stream):
+      let events = StreamEvents.all.subtracting(.hasBytesAvailable).rawValue
+      unsafe CFWriteStreamSetClient(stream, events, { _, event, info in unsafe tell(info, event) }, &context)
+    }
+  }
+
+  func removeClient() {
+    switch self {
+    case .reading(let stream): CFReadStreamSetClient(stream, 0, nil, nil)
+    case .writing(let stream): CFWriteStreamSetClient(stream, 0, nil, nil)
+    }
+  }
+}
+
+/// The client's call. Without an `info` it was removed meanwhile.
+private func tell(_ info: UnsafeMutableRawPointer?, _ event: CFStreamEventType) {
+  guard let info = unsafe info, let event = StreamEvent(rawValue: event.rawValue) else { return }
+  unsafe Unmanaged<DelegateDelivery>.fromOpaque(info).takeUnretainedValue().happened(event)
+}

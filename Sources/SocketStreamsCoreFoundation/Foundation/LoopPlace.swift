@@ -1,0 +1,57 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// A run loop of Foundation's and one of its modes. Foundation does not say which CFRunLoop a RunLoop is: it is known for the
+// loop of the calling thread and for the main one, and any other has to be asked on its own thread, by a timer.
+
+import CoreFoundation
+import Foundation
+
+/// Where a Foundation stream is scheduled.
+///
+/// `@unchecked Sendable`: what changes is guarded by the lock of the ``DelegateDelivery`` that has the place. `runLoop`, which
+/// another thread may run, is compared, and given timers, which CoreFoundation allows on any thread.
+final class LoopPlace: @unchecked Sendable {
+  let runLoop: RunLoop
+  let mode: RunLoop.Mode
+  let cfMode: CFString
+  /// The loop itself, once it is known.
+  var loop: CFRunLoop?
+  /// Finds out the loop. Until then.
+  var timer: Timer?
+  /// CFStream knows this place.
+  var isPlaced = false
+  /// ``DelegateDelivery/look(_:)`` will be called on the loop.
+  var isLookDue = false
+
+  init(_ runLoop: RunLoop, _ mode: RunLoop.Mode) {
+    self.runLoop = runLoop
+    self.mode = mode
+    cfMode = mode.rawValue.cfString
+    if runLoop === RunLoop.current {
+      loop = CFRunLoopGetCurrent()
+    } else if runLoop === RunLoop.main {
+      loop = CFRunLoopGetMain()
+    }
+  }
+
+  /// Has the run loop do `work` the next time it runs in this mode. A timer wakes it, which a block for it does not.
+  func makeTimer(_ work: @escaping @Sendable () -> Void) -> Timer {
+    Timer(timeInterval: 0, repeats: false) { _ in work() }
+  }
+
+  /// Has the loop, which is known, do `work` the next time it runs in this mode.
+  func perform(_ work: @escaping @Sendable () -> Void) {
+    CFRunLoopPerformBlock(loop, cfMode, work)
+    CFRunLoopWakeUp(loop)
+  }
+}
+
+/// Where code runs now.
+struct CurrentLoop {
+  let loop: CFRunLoop = CFRunLoopGetCurrent()
+  /// CFStream runs the loop inside a read or a write of the user's, which waits for the opening.
+  let isInsideCall: Bool
+
+  init() {
+    isInsideCall = CFRunLoopCopyCurrentMode(loop).map { CFEqual($0, Delivery.awaitingMode) } ?? false
+  }
+}
