@@ -42,6 +42,8 @@ enum CommonOptions {
     "progress", "when", default: ProgressChoice.auto, help: "When to draw a progress line on standard error.")
   static let transport = Setting(
     "transport", "kind", default: TransportChoice.direct, help: "What carries the bytes below the streams.")
+  static let foundation = Flag(
+    "foundation", help: "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop.")
   static let verbose = Flag(
     "verbose", short: "v", help: "Tell on standard error what happens behind the events.")
 
@@ -62,6 +64,11 @@ enum CommonOptions {
 }
 
 extension CommonOptions {
+  /// Whose streams `send` and `receive` use.
+  static func connectionFamily(_ arguments: ParsedArguments) -> any ConnectionFamily.Type {
+    arguments[foundation] ? FoundationStreams.self : OwnStreams.self
+  }
+
   /// Refuses what the functions of CoreFoundation and Foundation have no place for.
   static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
     for option in [resolve.spec, transport.spec] where arguments.has(option) {

@@ -12,20 +12,33 @@ enum CFStreams: InputFamily {
 
   static func makeInput(_ target: Target, on loop: RunLoopThread) throws(StreamError) -> any InputHalf {
     var made: Unmanaged<CFReadStream>?
-    switch target.place {
-    case .host(let host, let port):
-      unsafe CFStreamCreatePairWithSocketToHost(nil, host.cfString, UInt32(port), &made, nil)
-    case .unix(let address):
-      let bytes = address.nativeBytes
-      var signature = unsafe CFSocketSignature(
-        protocolFamily: AF_UNIX, socketType: Int32(SOCK_STREAM.rawValue), protocol: 0,
-        address: .passRetained(CFDataCreate(nil, bytes, bytes.count)))
-      unsafe CFStreamCreatePairWithPeerSocketSignature(nil, &signature, &made, nil)
-      unsafe signature.address.release()
-    }
+    unsafe target.makeCFStreams(&made, nil)
     guard let stream = unsafe made?.takeRetainedValue() else { throw .misuse(.badAddress, "connect") }
     CFReadStreamSetProperty(stream, kSocketStreamsConnectTimeout, target.timeout.cfNumber)
     return CFInput(stream, loop)
+  }
+}
+
+extension Target {
+  /// The streams of CoreFoundation that are wanted, not yet opened; the other one is declined.
+  func makeCFStreams(
+    _ reading: UnsafeMutablePointer<Unmanaged<CFReadStream>?>?,
+    _ writing: UnsafeMutablePointer<Unmanaged<CFWriteStream>?>?
+  ) {
+    switch place {
+    case .host(let host, let port):
+      unsafe CFStreamCreatePairWithSocketToHost(nil, host.cfString, UInt32(port), reading, writing)
+    case .unix(let address):
+      let bytes = address.nativeBytes
+      guard let data = unsafe CFDataCreate(nil, bytes, bytes.count) else { return }
+      // The address is copied by the call.
+      withExtendedLifetime(data) {
+        var signature = unsafe CFSocketSignature(
+          protocolFamily: AF_UNIX, socketType: Int32(SOCK_STREAM.rawValue), protocol: 0,
+          address: .passUnretained(data))
+        unsafe CFStreamCreatePairWithPeerSocketSignature(nil, &signature, reading, writing)
+      }
+    }
   }
 }
 

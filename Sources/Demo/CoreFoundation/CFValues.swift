@@ -57,3 +57,15 @@ extension SocketAddress {
     self = address
   }
 }
+
+extension String {
+  /// The characters of a string of CoreFoundation's.
+  init(cf string: CFString) {
+    let length = CFStringGetLength(string)
+    self.init(
+      decoding: unsafe [UniChar](unsafeUninitializedCapacity: length) { room, count in
+        unsafe CFStringGetCharacters(string, CFRange(location: 0, length: length), room.baseAddress)
+        count = length
+      }, as: UTF16.self)
+  }
+}

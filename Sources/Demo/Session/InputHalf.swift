@@ -29,20 +29,12 @@ protocol InputHalf: AnyObject, Sendable {
   func readWaiting(into buffer: inout MutableRawSpan, timeout: Duration) throws(StreamError) -> Int?
 }
 
-/// Where ``InputHalf`` and its loop come from.
-protocol InputFamily {
-  associatedtype Loop: NetworkLoop
-
-  static func startThread(named name: String) throws(StreamError) -> Loop
+/// Where an ``InputHalf`` comes from.
+protocol InputFamily: StreamFamily {
   static func makeInput(_ target: Target, on loop: Loop) throws(StreamError) -> any InputHalf
 }
 
-/// The library's own streams.
-enum OwnStreams: InputFamily {
-  static func startThread(named name: String) throws(StreamError) -> EventBase {
-    try EventBase.startThread(named: name)
-  }
-
+extension OwnStreams: InputFamily {
   static func makeInput(_ target: Target, on base: EventBase) -> any InputHalf {
     // The write half is declined, as with NULL for it in CF.
     OwnInput(target.makePair().input, base)
@@ -50,7 +42,7 @@ enum OwnStreams: InputFamily {
 }
 
 /// A `ReadStream`.
-final class OwnInput: InputHalf {
+private final class OwnInput: InputHalf {
   private let stream: ReadStream
   private let base: EventBase
 
