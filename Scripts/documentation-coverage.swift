@@ -6,12 +6,14 @@ import Foundation
 
 struct SymbolGraph: Decodable {
   struct Symbol: Decodable {
+    struct Kind: Decodable { let identifier: String }
     struct Documentation: Decodable { let module: String? }
     struct Location: Decodable {
       struct Position: Decodable { let line: Int }
       let uri: String
       let position: Position
     }
+    let kind: Kind
     let pathComponents: [String]
     let docComment: Documentation?
     /// Where it is declared; absent if the compiler made it.
@@ -32,7 +34,8 @@ var missing: [String] = []
 for path in CommandLine.arguments.dropFirst() {
   let graph = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
   for symbol in graph.symbols {
-    guard let location = symbol.location else { continue }
+    // An extension declares its members, which are symbols of their own.
+    guard let location = symbol.location, symbol.kind.identifier != "swift.extension" else { continue }
     declared += 1
     if symbol.docComment?.module != graph.module.name {
       let file = URL(string: location.uri)?.path ?? location.uri

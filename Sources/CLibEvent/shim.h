@@ -1,3 +1,4 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // <features.h> comes first: event2/event-config.h defines _GNU_SOURCE, and without this line the fd_set that Swift's
 // Glibc module sees differs from the one seen here, which breaks clean builds.
 #include <features.h>

@@ -1,11 +1,14 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // CoreFoundation's names for making socket streams, in front of libFoundation's own, which crash on Linux.
 //
-// Linked into a program, these are found first. Linked with -static-stdlib, they must not stand beside the originals, which
-// are in the archive member CFSocketStream.o. Of its names, CoreFoundation itself uses two, both about errors; as they are
-// defined here too, nothing asks for that member and it stays out. CFReadStreamGetError and its twin are in the member with
-// all of CFStream, which cannot stay out: here they are weak, so that in a static program the originals hold, which then
-// convert errors by the function here. All of it is in one file, so that nobody can link a part of it.
+// Linked into a program, these are found first. In a shared library they would be found after libFoundation's; as they are
+// protected, the linker binds the library's own calls to them, and nothing is looked for when it is loaded.
+//
+// Linked with -static-stdlib, they must not stand beside the originals, which are in the archive member CFSocketStream.c.o.
+// Of its names, CoreFoundation itself uses two, both about errors; as they are defined here too, nothing asks for that
+// member and it stays out. CFReadStreamGetError and its twin are in the member with all of CFStream, which cannot stay out:
+// here they are weak, so that in a static program the originals hold, which then convert errors by the function here. All
+// of it is in one file, so that nobody can link a part of it.
 #include <features.h>
 
 #include <stddef.h>
@@ -31,6 +34,9 @@ extern void CFRelease(CFTypeRef object);
 extern CFTypeRef CFReadStreamCopyError(CFTypeRef stream);
 extern CFTypeRef CFWriteStreamCopyError(CFTypeRef stream);
 
+// Found from outside, but not replaced from outside.
+#define PROTECTED __attribute__((visibility("protected")))
+
 // In Swift.
 extern void SocketStreamsCreatePairToHost(CFTypeRef allocator, CFTypeRef host, uint32_t port, CFTypeRef *reading, CFTypeRef *writing);
 extern void SocketStreamsCreatePairWithSocket(CFTypeRef allocator, int32_t socket, CFTypeRef *reading, CFTypeRef *writing);
@@ -47,35 +53,36 @@ static int wants_pair(CFTypeRef *reading, CFTypeRef *writing) {
   return reading != NULL || writing != NULL;
 }
 
-void CFStreamCreatePairWithSocketToHost(CFTypeRef allocator, CFTypeRef host, uint32_t port, CFTypeRef *reading, CFTypeRef *writing) {
+PROTECTED void CFStreamCreatePairWithSocketToHost(
+  CFTypeRef allocator, CFTypeRef host, uint32_t port, CFTypeRef *reading, CFTypeRef *writing) {
   if (!wants_pair(reading, writing) || host == NULL) return;
   SocketStreamsCreatePairToHost(allocator, host, port, reading, writing);
 }
 
-void CFStreamCreatePairWithSocket(CFTypeRef allocator, int32_t socket, CFTypeRef *reading, CFTypeRef *writing) {
+PROTECTED void CFStreamCreatePairWithSocket(CFTypeRef allocator, int32_t socket, CFTypeRef *reading, CFTypeRef *writing) {
   if (!wants_pair(reading, writing)) return;
   SocketStreamsCreatePairWithSocket(allocator, socket, reading, writing);
 }
 
-void CFStreamCreatePairWithPeerSocketSignature(
+PROTECTED void CFStreamCreatePairWithPeerSocketSignature(
   CFTypeRef allocator, const CFSocketSignature *signature, CFTypeRef *reading, CFTypeRef *writing) {
   if (!wants_pair(reading, writing) || signature == NULL || signature->address == NULL) return;
   SocketStreamsCreatePairToAddress(
     allocator, signature->socketType, signature->protocol, signature->address, reading, writing);
 }
 
-void CFStreamCreateBoundPair(CFTypeRef allocator, CFTypeRef *reading, CFTypeRef *writing, CFIndex size) {
+PROTECTED void CFStreamCreateBoundPair(CFTypeRef allocator, CFTypeRef *reading, CFTypeRef *writing, CFIndex size) {
   if (!wants_pair(reading, writing)) return;
   SocketStreamsCreateBoundPair(allocator, reading, writing, size);
 }
 
-CFStreamError _CFStreamErrorFromError(CFTypeRef error) {
+PROTECTED CFStreamError _CFStreamErrorFromError(CFTypeRef error) {
   CFStreamError numbers = {0, 0};
   if (error != NULL) SocketStreamsErrorNumbers(error, &numbers.domain, &numbers.error);
   return numbers;
 }
 
-CFTypeRef _CFStreamCreateErrorFromStreamError(CFTypeRef allocator, const CFStreamError *numbers) {
+PROTECTED CFTypeRef _CFStreamCreateErrorFromStreamError(CFTypeRef allocator, const CFStreamError *numbers) {
   (void)allocator;
   return SocketStreamsCreateError(numbers->domain, numbers->error);
 }
@@ -86,10 +93,10 @@ static CFStreamError numbers_of(CFTypeRef error) {
   return numbers;
 }
 
-__attribute__((weak)) CFStreamError CFReadStreamGetError(CFTypeRef stream) {
+PROTECTED __attribute__((weak)) CFStreamError CFReadStreamGetError(CFTypeRef stream) {
   return numbers_of(CFReadStreamCopyError(stream));
 }
 
-__attribute__((weak)) CFStreamError CFWriteStreamGetError(CFTypeRef stream) {
+PROTECTED __attribute__((weak)) CFStreamError CFWriteStreamGetError(CFTypeRef stream) {
   return numbers_of(CFWriteStreamCopyError(stream));
 }

@@ -96,7 +96,7 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
   ) -> UnsafePointer<UInt8>? {
     unsafe atEnd?.pointee = false
     unsafe count?.pointee = 0
-    guard input.hasBytesAvailable else { return nil }
+    guard wouldReadAtOnce else { return nil }
     dataMoves()
     if unsafe shown.isEmpty {
       unsafe shown = .allocate(byteCount: input.property(.inputLimit) ?? 32_768, alignment: 16)
@@ -116,9 +116,12 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
     }
   }
 
+  /// Whether bytes are there, or the end: of that the core has told this adapter already, and CFStream not yet its client.
+  private var wouldReadAtOnce: Bool { input.hasBytesAvailable || input.status == .atEnd }
+
   /// Whether a read would not wait. A failure is reported here too, since who polls hears of it nowhere else.
   func canRead(_ failure: ErrorPlace?) -> Bool {
-    if input.hasBytesAvailable { return true }
+    if wouldReadAtOnce { return true }
     unsafe failure?.report(input.error)
     return false
   }

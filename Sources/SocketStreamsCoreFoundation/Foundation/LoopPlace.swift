@@ -25,7 +25,7 @@ final class LoopPlace: @unchecked Sendable {
   init(_ runLoop: RunLoop, _ mode: RunLoop.Mode) {
     self.runLoop = runLoop
     self.mode = mode
-    cfMode = mode.rawValue.cfString
+    cfMode = mode.cfMode
     if runLoop === RunLoop.current {
       loop = CFRunLoopGetCurrent()
     } else if runLoop === RunLoop.main {
@@ -42,6 +42,17 @@ final class LoopPlace: @unchecked Sendable {
   func perform(_ work: @escaping @Sendable () -> Void) {
     CFRunLoopPerformBlock(loop, cfMode, work)
     CFRunLoopWakeUp(loop)
+  }
+}
+
+extension RunLoop.Mode {
+  /// CoreFoundation knows the common modes by the constant itself, not by its characters.
+  fileprivate var cfMode: CFString {
+    switch self {
+    case .common: kCFRunLoopCommonModes
+    case .default: kCFRunLoopDefaultMode
+    default: rawValue.cfString
+    }
   }
 }
 

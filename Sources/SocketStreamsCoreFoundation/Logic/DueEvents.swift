@@ -10,6 +10,8 @@ struct DueEvents: Equatable {
   let data: StreamEvent
   private var latched: StreamEvents = []
   private var wanted: StreamEvents = []
+  /// The client was called for bytes or room, and has not read or written since: nobody announces that once more.
+  private(set) var isDataTold = false
   /// The client was called for an end that it does not ask for, and has not read or written since.
   private var isStandInTold = false
   /// The terminal event was passed on. There is one, and nothing after it.
@@ -25,8 +27,12 @@ struct DueEvents: Equatable {
   /// The client reads or writes: what it was to be told of that, it finds out itself.
   mutating func dataMoved() {
     latched.remove(StreamEvents(data))
+    isDataTold = false
     isStandInTold = false
   }
+
+  /// The bytes or the room had gone when ``data`` was passed on, so that the client was not called.
+  mutating func dataHadGone() { isDataTold = false }
 
   /// The client asks for these events from now on; none if there is no client.
   mutating func request(_ events: StreamEvents) { wanted = events }
@@ -63,6 +69,7 @@ struct DueEvents: Equatable {
     case .standIn: isStandInTold = true
     case .event(let event):
       latched.remove(StreamEvents(event))
+      if event == data { isDataTold = true }
       if event == .errorOccurred || event == .endEncountered { isOver = true }
     }
   }
