@@ -20,7 +20,8 @@ struct BadAddressTests {
   private func run(_ words: [String], _ more: String...) -> DemoResult { DemoProcess(words + more).wait() }
 
   static let ownCommands = ["send", "receive", "cfread"]
-  static let commands = ownCommands + ["cfread --corefoundation"]
+  static let commands =
+    ownCommands + ["send --foundation", "receive --foundation", "cfread --corefoundation"]
 
   @Test("a name that does not exist is not resolved", arguments: commands)
   func unknownHost(_ command: String) {

@@ -31,7 +31,7 @@ struct CFReadTests {
 
   @Test(
     "the steps come in order, the events on the thread, and the whole text from the main thread",
-    arguments: Streams.allCases)
+    arguments: Streams.forReading)
   func steps(_ streams: Streams) {
     let result = run(streams, LoopbackServer.hello, "--events")
     #expect(result.code == 0 && result.text == Self.text, "\(result.errorText)")
@@ -44,7 +44,7 @@ struct CFReadTests {
     #expect(!result.errorText.contains("openCompleted"))
   }
 
-  @Test("with a mask of all events open completed is told too, and first", arguments: Streams.allCases)
+  @Test("with a mask of all events open completed is told too, and first", arguments: Streams.forReading)
   func allEvents(_ streams: Streams) {
     let result = run(streams, LoopbackServer.hello, "--events", "--mask", "31")
     let events = ["net: read openCompleted", "net: read hasBytesAvailable 25", "net: read endEncountered"]
@@ -60,7 +60,7 @@ struct CFReadTests {
   }
 
   @Test(
-    "retains and releases of the context are balanced", arguments: Streams.allCases,
+    "retains and releases of the context are balanced", arguments: Streams.forReading,
     [("before", 1), ("after", 1), ("twice", 2)])
   func context(_ streams: Streams, _ client: (order: String, count: Int)) {
     let result = run(streams, LoopbackServer.hello, "--context-trace", "--set-client", client.order)
@@ -83,7 +83,7 @@ struct CFReadTests {
       inOrder(["context 1 retain 1", "context 2 retain 1", "context 1 release 1"], in: lines), "\(lines)")
   }
 
-  @Test("a refused port is an error event, though open said yes", arguments: Streams.allCases)
+  @Test("a refused port is an error event, though open said yes", arguments: Streams.forReading)
   func refusedPort(_ streams: Streams) {
     let result = refused(streams, "--events", "--open-twice")
     #expect(result.code == 2 && result.output.isEmpty)
@@ -93,7 +93,7 @@ struct CFReadTests {
 
   @Test(
     "without events or without a callback nothing is called, and the time limit ends it",
-    arguments: Streams.allCases)
+    arguments: Streams.forReading)
   func nothingAsked(_ streams: Streams) {
     for option in [["--mask", "0"], ["--null-callback"]] {
       let server = LoopbackServer(LoopbackServer.hello)
@@ -108,7 +108,7 @@ struct CFReadTests {
 
   @Test(
     "a client that is removed in its callback is not called again, and released afterwards",
-    arguments: Streams.allCases)
+    arguments: Streams.forReading)
   func clearInCallback(_ streams: Streams) {
     let result = run(streams, LoopbackServer.hello, "--clear-in-callback", "--context-trace")
     // CoreFoundation holds the context a second time, around its call.
@@ -142,7 +142,7 @@ struct CFReadTests {
   }
 
   @Test(
-    "a stream that was never scheduled can be polled, or waits in a read", arguments: Streams.allCases,
+    "a stream that was never scheduled can be polled, or waits in a read", arguments: Streams.forReading,
     ["--poll", "--block"])
   func withoutLoop(_ streams: Streams, _ way: String) {
     let result = run(streams, LoopbackServer.hello, way)
@@ -156,7 +156,7 @@ struct CFReadTests {
   }
 
   @Test(
-    "a reset is no end, on a loop, polled, or in a blocking read", arguments: Streams.allCases,
+    "a reset is no end, on a loop, polled, or in a blocking read", arguments: Streams.forReading,
     [nil, "--poll", "--block"])
   func reset(_ streams: Streams, _ way: String?) {
     let server = LoopbackServer(.rst)
@@ -168,14 +168,14 @@ struct CFReadTests {
     #expect(result.errorLines.contains { $0.hasPrefix("error: POSIX 104 Connection reset by peer (") })
   }
 
-  @Test("a blocking read on a refused port answers -1", arguments: Streams.allCases)
+  @Test("a blocking read on a refused port answers -1", arguments: Streams.forReading)
   func blockingRefused(_ streams: Streams) {
     let result = refused(streams, "--block")
     #expect(result.code == 2 && result.errorLines.first == "read -1", "\(result.errorText)")
     #expect(refused(streams, "--poll").code == 2)
   }
 
-  @Test("a loop that is asked to stop before it runs ends at once", arguments: Streams.allCases)
+  @Test("a loop that is asked to stop before it runs ends at once", arguments: Streams.forReading)
   func stopNow(_ streams: Streams) {
     let result = run(streams, .silent, "--stop-now", "--events", "--context-trace")
     let lines = ["opening", "thread net joined", "context 1 release 1", "retain 1 release 1"]
@@ -183,7 +183,7 @@ struct CFReadTests {
     #expect(result.elapsed < .seconds(8), "the time limit is 10 s")
   }
 
-  @Test("early, silent, split and ten million bytes are as for receive", arguments: Streams.allCases)
+  @Test("early, silent, split and ten million bytes are as for receive", arguments: Streams.forReading)
   func modes(_ streams: Streams) {
     let early = run(streams, .early)
     #expect(
@@ -205,7 +205,7 @@ struct CFReadTests {
   }
 
   @Test(
-    "SIGINT ends a read that waits, on a loop or blocking", arguments: Streams.allCases,
+    "SIGINT ends a read that waits, on a loop or blocking", arguments: Streams.forReading,
     [nil, "--poll", "--block"])
   func interrupt(_ streams: Streams, _ way: String?) {
     let server = LoopbackServer(.silent)
