@@ -8,16 +8,19 @@ import Glibc
 
 /// A thread that runs a run loop until it is asked to stop.
 ///
-/// `@unchecked Sendable`: `runLoop` and `thread` are set by the thread before `start` returns; `isStopped` is touched by
-/// the thread only; the loop's functions that are used here are for any thread.
+/// `@unchecked Sendable`: `loop` is guarded by `lock`; `thread` is set by the thread before `start` returns, and `isStopped`
+/// touched by it only; the loop's functions that are used here are for any thread.
 final class RunLoopThread: NetworkLoop, @unchecked Sendable {
-  /// The thread's loop, from the return of ``start(named:)`` on.
-  private(set) var runLoop: CFRunLoop?
+  private let lock = NSLock()
+  private var loop: CFRunLoop?
   private var thread = pthread_t()
   private var isStopped = false
   private let running = DispatchGroup()
 
   private init() { running.enter() }
+
+  /// The thread's loop; `nil` once it has ended.
+  var runLoop: CFRunLoop? { lock.withLock { loop } }
 
   /// Starts a thread, and waits until its loop is there.
   static func start(named name: String) -> RunLoopThread {
@@ -31,7 +34,8 @@ final class RunLoopThread: NetworkLoop, @unchecked Sendable {
   }
 
   private func run(_ isThere: () -> Void) {
-    runLoop = CFRunLoopGetCurrent()
+    let runLoop: CFRunLoop = CFRunLoopGetCurrent()
+    lock.withLock { loop = runLoop }
     thread = pthread_self()
     // A loop that has nothing to wait for ends.
     var context = unsafe CFRunLoopSourceContext()
@@ -40,15 +44,22 @@ final class RunLoopThread: NetworkLoop, @unchecked Sendable {
     CFRunLoopAddSource(runLoop, source, kCFRunLoopCommonModes)
     isThere()
     while !isStopped { CFRunLoopRun() }
+    lock.withLock { loop = nil }
+    // What was queued meanwhile may hold this thread's object, and would keep the loop with it.
+    CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false)
     CFRunLoopSourceInvalidate(source)
     running.leave()
   }
 
   // MARK: - NetworkLoop
 
+  /// After the end of the loop nothing is run any more.
   func execute(_ body: sending @escaping () -> Void) {
-    CFRunLoopPerformBlock(runLoop, kCFRunLoopCommonModes, body)
-    CFRunLoopWakeUp(runLoop)
+    lock.lock()
+    defer { lock.unlock() }
+    guard let loop else { return }
+    CFRunLoopPerformBlock(loop, kCFRunLoopCommonModes, body)
+    CFRunLoopWakeUp(loop)
   }
 
   func schedule(after delay: Duration, repeating: Bool, _ body: sending @escaping () -> Void) -> RunLoopTimer
@@ -57,7 +68,7 @@ final class RunLoopThread: NetworkLoop, @unchecked Sendable {
     let timer = CFRunLoopTimerCreateWithHandler(
       nil, CFAbsoluteTimeGetCurrent() + seconds, repeating ? seconds : 0, 0, 0
     ) { _ in body() }
-    CFRunLoopAddTimer(runLoop, timer, kCFRunLoopCommonModes)
+    if let runLoop { CFRunLoopAddTimer(runLoop, timer, kCFRunLoopCommonModes) }
     return RunLoopTimer(timer: timer)
   }
 
@@ -65,7 +76,7 @@ final class RunLoopThread: NetworkLoop, @unchecked Sendable {
     // CFRunLoopStop has no effect on a loop that does not run yet.
     execute {
       self.isStopped = true
-      CFRunLoopStop(self.runLoop)
+      CFRunLoopStop(CFRunLoopGetCurrent())
     }
   }
 
