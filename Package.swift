@@ -30,12 +30,15 @@ let package = Package(
     .target(name: "SocketStreams", dependencies: ["CLibEvent"], swiftSettings: strict),
     .target(name: "CSocketStreamsCF"),
     .target(
-      name: "SocketStreamsCoreFoundation", dependencies: ["CSocketStreamsCF", "SocketStreams"], swiftSettings: strict),
-    .executableTarget(name: "Demo", dependencies: ["SocketStreams", "SocketStreamsCoreFoundation"], swiftSettings: strict),
+      name: "SocketStreamsCoreFoundation", dependencies: ["CSocketStreamsCF", "SocketStreams"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "Demo", dependencies: ["SocketStreams", "SocketStreamsCoreFoundation"], swiftSettings: strict),
     .testTarget(
       name: "SocketStreamsTests", dependencies: ["SocketStreams", "CLibEvent"], swiftSettings: testing),
     .testTarget(
-      name: "SocketStreamsCoreFoundationTests", dependencies: ["SocketStreamsCoreFoundation", "SocketStreams"],
+      name: "SocketStreamsCoreFoundationTests",
+      dependencies: ["SocketStreamsCoreFoundation", "SocketStreams"],
       swiftSettings: testing),
     .testTarget(name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden"], swiftSettings: testing),
   ]

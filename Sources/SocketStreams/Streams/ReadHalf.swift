@@ -128,6 +128,23 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     }
   }
 
+  /// Whether bytes are there. If the end or a failure is there instead, it becomes known, and the client is told.
+  func findBytes(for stream: ReadStream) -> Bool {
+    endpoint.lock.lock()
+    guard lifecycle.status == .open, !isLending, leftoverCount == 0 else {
+      defer { endpoint.lock.unlock() }
+      return leftoverCount > 0
+    }
+    let result = endpoint.transport.peek()
+    if case .bytes = result {
+      endpoint.lock.unlock()
+      return true
+    }
+    found(result)
+    changed(by: stream)
+    return false
+  }
+
   /// Reads what is there. `nil`: nothing yet; 0: the end, or a buffer of no bytes.
   @inline(__always)
   func read(into buffer: inout MutableRawSpan, for stream: ReadStream) throws(StreamError) -> Int? {

@@ -69,6 +69,9 @@ public final class ReadStream: SocketStream, @unchecked Sendable {
   /// Corresponds to `CFReadStreamHasBytesAvailable`.
   public var hasBytesAvailable: Bool { reader.hasBytesAvailable }
 
+  /// Whether bytes are there, and not just an end or a failure, of which the client is told at once then.
+  package func findBytes() -> Bool { reader.findBytes(for: self) }
+
   /// Appends bytes that have arrived to `buffer`: as many as are there and fit, never waiting to fill it.
   /// - Returns: How many, 1 or more; 0 at the end, and again each time after, or for a full buffer; `nil` when none
   ///   have arrived yet, which is not an error.

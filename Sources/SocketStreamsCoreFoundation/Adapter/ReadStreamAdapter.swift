@@ -46,7 +46,7 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
   }
 
   override func end() { socket.close(input) }
-  override var hasDataEvent: Bool { input.hasBytesAvailable }
+  override func findData() -> Bool { input.findBytes() }
 
   override func signal(_ event: StreamEvent, _ error: CFError?) {
     unsafe CFReadStreamSignalEvent(readStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)

@@ -27,7 +27,7 @@ extension StreamAdapter {
 
   /// The client, or its replacement, asks for these events. What still holds is told to it, too.
   final func request(_ events: StreamEvents) {
-    let holds = !events.isEmpty && lock.withLock { delivery.due.isDataTold } && hasDataEvent
+    let holds = !events.isEmpty && lock.withLock { delivery.due.isDataTold } && findData()
     change { delivery in
       delivery.due.request(events)
       if holds { delivery.due.happened(data) }
@@ -129,7 +129,7 @@ extension StreamAdapter {
     case .standIn: signal(data, nil)
     case .event(.errorOccurred): signal(.errorOccurred, stream.error?.cfError)
     case .event(data):
-      if hasDataEvent { signal(data, nil) } else { lock.withLock { delivery.due.dataHadGone() } }
+      if findData() { signal(data, nil) } else { lock.withLock { delivery.due.dataHadGone() } }
     case .event(let event): signal(event, nil)
     }
   }

@@ -43,7 +43,7 @@ class StreamAdapter: @unchecked Sendable {
   /// Ends the core's stream, opened or not.
   func end() {}
   /// Whether the event of bytes or room still holds.
-  var hasDataEvent: Bool { false }
+  func findData() -> Bool { false }
   /// `CFReadStreamSignalEvent` or its twin.
   func signal(_ event: StreamEvent, _ error: CFError?) {}
   /// The form that leaves the call of the client to a later pass.

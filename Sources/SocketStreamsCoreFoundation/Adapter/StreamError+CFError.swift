@@ -29,8 +29,12 @@ extension StreamError {
       (Self.domainNumberKey, Int32(domain.rawValue).cfNumber),
     ]
     if let lookup { information.append((kCFGetAddrInfoFailureKey, lookup.cfNumber)) }
-    var keys = unsafe information.map { unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.key).toOpaque()) }
-    var values = unsafe information.map { unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.value).toOpaque()) }
+    var keys = unsafe information.map {
+      unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.key).toOpaque())
+    }
+    var values = unsafe information.map {
+      unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.value).toOpaque())
+    }
     return withExtendedLifetime(information) {
       unsafe CFErrorCreateWithUserInfoKeysAndValues(nil, name, number, &keys, &values, information.count)
     }

@@ -43,7 +43,7 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
   }
 
   override func end() { socket.close(output) }
-  override var hasDataEvent: Bool { output.canAcceptBytes }
+  override func findData() -> Bool { output.canAcceptBytes }
 
   override func signal(_ event: StreamEvent, _ error: CFError?) {
     unsafe CFWriteStreamSignalEvent(

@@ -227,7 +227,9 @@ import Testing
   @Test func theSocketsPropertiesAreReadOnly() throws {
     let listener = try RawListener()
     let pair = CFPair(port: listener.port)
-    #expect(number(CFReadStreamCopyProperty(pair.read, kCFStreamPropertySocketRemotePortNumber)) == Int(listener.port))
+    #expect(
+      number(CFReadStreamCopyProperty(pair.read, kCFStreamPropertySocketRemotePortNumber))
+        == Int(listener.port))
     for key in [
       kCFStreamPropertySocketNativeHandle, kCFStreamPropertySocketRemoteHostName,
       kCFStreamPropertySocketRemotePortNumber,
@@ -260,7 +262,8 @@ import Testing
   @Test func hintsAreAccepted() throws {
     let (pair, _) = try CFPair.connected()
     #expect(CFReadStreamSetProperty(pair.read, kCFStreamNetworkServiceType, kCFStreamNetworkServiceTypeVoIP))
-    #expect(CFReadStreamSetProperty(pair.read, kCFStreamPropertySocketExtendedBackgroundIdleMode, kCFBooleanTrue))
+    #expect(
+      CFReadStreamSetProperty(pair.read, kCFStreamPropertySocketExtendedBackgroundIdleMode, kCFBooleanTrue))
     #expect(!CFReadStreamSetProperty(pair.read, kCFStreamPropertyAutoErrorOnSystemChange, kCFBooleanFalse))
   }
 
@@ -269,12 +272,16 @@ import Testing
     let (pair, peer) = try CFPair.connected()
     #expect(CFReadStreamCopyProperty(pair.read, kSocketStreamsReadTimeout) == nil)
     var seconds = 0.05
-    #expect(CFReadStreamSetProperty(pair.read, kSocketStreamsReadTimeout, CFNumberCreate(nil, .doubleType, &seconds)))
+    #expect(
+      CFReadStreamSetProperty(
+        pair.read, kSocketStreamsReadTimeout, CFNumberCreate(nil, .doubleType, &seconds)))
     #expect(read(pair.read).count == -1)
     #expect(CFReadStreamGetError(pair.read).error == ETIMEDOUT)
     for bad in [-1, 0, Double.infinity, .nan] {
       var bad = bad
-      #expect(!CFWriteStreamSetProperty(pair.write, kSocketStreamsWriteTimeout, CFNumberCreate(nil, .doubleType, &bad)))
+      #expect(
+        !CFWriteStreamSetProperty(
+          pair.write, kSocketStreamsWriteTimeout, CFNumberCreate(nil, .doubleType, &bad)))
     }
     #expect(!CFWriteStreamSetProperty(pair.write, kSocketStreamsWriteTimeout, "1".cf))
     withExtendedLifetime(peer) {}

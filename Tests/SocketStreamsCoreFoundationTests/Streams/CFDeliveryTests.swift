@@ -90,7 +90,8 @@ import Testing
   @Test func onlyWantedEventsAreDelivered() throws {
     let (pair, peer) = try CFPair.connected()
     let client = CFClient()
-    client.attach(to: pair.read, CFStreamEventType.endEncountered.rawValue | CFStreamEventType.canAcceptBytes.rawValue)
+    client.attach(
+      to: pair.read, CFStreamEventType.endEncountered.rawValue | CFStreamEventType.canAcceptBytes.rawValue)
     schedule(pair.read)
     peer.send([1])
     peer.shutdownWrite()

@@ -191,7 +191,9 @@ import Testing
 
   private func withSignature(of listener: RawListener, _ body: (CFSocketSignature) -> Void) throws {
     let data = listener.withNative { native, length in
-      native.withMemoryRebound(to: UInt8.self, capacity: Int(length)) { CFDataCreate(nil, $0, CFIndex(length))! }
+      native.withMemoryRebound(to: UInt8.self, capacity: Int(length)) {
+        CFDataCreate(nil, $0, CFIndex(length))!
+      }
     }
     body(
       CFSocketSignature(
@@ -372,7 +374,8 @@ import Testing
     CFReadStreamOpen(pair.read)
     #expect(eventually { CFReadStreamGetStatus(pair.read) == .error })
     #expect(CFReadStreamGetError(pair.read).error == ETIMEDOUT)
-    #expect(!CFReadStreamSetProperty(pair.read, kSocketStreamsConnectTimeout, limit), "settable before open only")
+    #expect(
+      !CFReadStreamSetProperty(pair.read, kSocketStreamsConnectTimeout, limit), "settable before open only")
   }
 
   // S54: close while opening; nothing follows.

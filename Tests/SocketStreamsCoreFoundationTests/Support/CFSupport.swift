@@ -171,7 +171,8 @@ struct CFPair {
     CFReadStreamOpen(pair.read)
     CFWriteStreamOpen(pair.write)
     let peer = try #require(listener.accept())
-    try #require(eventually { CFReadStreamGetStatus(pair.read) == .open && CFWriteStreamGetStatus(pair.write) == .open })
+    try #require(
+      eventually { CFReadStreamGetStatus(pair.read) == .open && CFWriteStreamGetStatus(pair.write) == .open })
     return (pair, peer)
   }
 
@@ -205,7 +206,9 @@ func read(_ stream: CFReadStream, _ count: Int = 65_536) -> (count: CFIndex, byt
 }
 
 @discardableResult
-func write(_ stream: CFWriteStream, _ bytes: [UInt8]) -> CFIndex { CFWriteStreamWrite(stream, bytes, bytes.count) }
+func write(_ stream: CFWriteStream, _ bytes: [UInt8]) -> CFIndex {
+  CFWriteStreamWrite(stream, bytes, bytes.count)
+}
 
 func schedule(_ stream: CFReadStream, _ mode: CFRunLoopMode? = nil) {
   CFReadStreamScheduleWithRunLoop(stream, CFRunLoopGetCurrent(), mode ?? kCFRunLoopDefaultMode)
@@ -262,3 +265,6 @@ final class LoopThread: @unchecked Sendable {
     #expect(done.wait(seconds: 10))
   }
 }
+
+/// Whether a sanitizer slows this process down, so that a long test may be shorter.
+var isSanitized: Bool { dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil }

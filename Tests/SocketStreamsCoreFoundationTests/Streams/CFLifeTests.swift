@@ -1,0 +1,198 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Lives of streams: races, who keeps whom, and that nothing is left.
+
+import CoreFoundation
+import Glibc
+import SocketStreams
+import SocketStreamsCoreFoundation
+import Testing
+
+@Suite struct CFRaceTests {
+  // Section 1.6, S44, S50, D19: CoreFoundation alone loses a fifth of these openings.
+  @Test func noOpeningIsLostToAClientThatPolls() throws {
+    let directory = try SocketDirectory()
+    let listener = try RawListener(unixPath: directory.file(), backlog: 4_096)
+    let rounds = isSanitized ? 3_000 : 30_000
+    let accepting = onThread {
+      for _ in 0..<rounds { guard listener.accept() != nil else { return } }
+    }
+    var lost = 0
+    var toldWrongly = 0
+    for round in 0..<rounds {
+      let stream = try makeReadStream(to: listener)
+      let client = CFClient()
+      if round % 2 == 0 {
+        client.attach(to: stream)
+        schedule(stream)
+      }
+      CFReadStreamOpen(stream)
+      let end = monotonicSeconds() + 10
+      while CFReadStreamGetStatus(stream) == .opening, monotonicSeconds() < end {}
+      let status = CFReadStreamGetStatus(stream)
+      if status != .open && status != .atEnd { lost += 1 }
+      if round % 2 == 0 {
+        CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false)
+        CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false)
+        if client.count(.openCompleted) != 1 || client.events.first != 1 { toldWrongly += 1 }
+      }
+      CFReadStreamClose(stream)
+    }
+    #expect(lost == 0)
+    #expect(toldWrongly == 0)
+    #expect(accepting.wait(seconds: 20))
+  }
+
+  // S111, A13: moved from thread to thread while bytes come, each move made on the thread that it leaves or joins.
+  // CoreFoundation's own lists do not stand two threads that schedule one stream at once.
+  @Test func movingUnderLoadLosesAndRepeatsNothing() throws {
+    let (pair, peer) = try CFPair.connected()
+    nonisolated(unsafe) let stream = pair.read
+    let sent = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let client = CFClient()
+    let got = Shared<[UInt8]>([])
+    client.onRead = { stream, event in
+      guard event == .hasBytesAvailable else { return }
+      let bytes = read(stream, 500).bytes
+      got.with { $0 += bytes }
+    }
+    client.attach(to: stream)
+    let sending = onThread {
+      for start in stride(from: 0, to: sent.count, by: 1_000) { peer.send(sent[start..<start + 1_000]) }
+      peer.shutdownWrite()
+    }
+    let threads = [LoopThread(), LoopThread(), LoopThread()]
+    var moves = 0
+    while !client.has(.endEncountered), moves < 5_000 {
+      let thread = threads[moves % threads.count]
+      thread.sync { CFReadStreamScheduleWithRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode) }
+      thread.sync {}
+      thread.sync { CFReadStreamUnscheduleFromRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode) }
+      moves += 1
+    }
+    #expect(got.value == sent)
+    #expect(client.count(.endEncountered) == 1)
+    #expect(client.mostNested == 1)
+    #expect(Set(client.entries.map(\.thread)) == Set(threads.map(\.thread)))
+    #expect(sending.wait(seconds: 10))
+    CFReadStreamClose(stream)
+  }
+}
+
+@Suite struct CFLifeTests {
+  // A13, S22: kept while it is open and scheduled anywhere; not by a loop after its end.
+  @Test(arguments: [1, 2])
+  func aScheduledStreamIsKeptUntilItsTerminalEvent(modes: Int) throws {
+    let listener = try RawListener()
+    let client = CFClient()
+    let peer: RawSocket? = {
+      let pair = CFPair(port: listener.port)
+      client.onRead = { stream, event in
+        if event == .hasBytesAvailable { _ = read(stream) }
+        // CoreFoundation itself keeps a stream that is scheduled once.
+        if event == .endEncountered { CFReadStreamClose(stream) }
+      }
+      client.attach(to: pair.read)
+      schedule(pair.read)
+      if modes == 2 { schedule(pair.read, "SocketStreamsOtherMode".cf) }
+      CFReadStreamOpen(pair.read)
+      return listener.accept()
+    }()
+    let connected = try #require(peer)
+    connected.send([1])
+    #expect(turn { client.has(.hasBytesAvailable) })
+    connected.shutdownWrite()
+    #expect(turn { client.has(.endEncountered) })
+    #expect(connected.receiveEnd() == 0, "nobody keeps it any more")
+    settle()
+    #expect(client.retains == client.releases)
+  }
+
+  // S7, S9: never scheduled, it goes with its last reference.
+  @Test func anUnscheduledStreamGoesWithItsLastReference() throws {
+    let listener = try RawListener()
+    let client = CFClient()
+    let peer: RawSocket? = {
+      let pair = CFPair(port: listener.port)
+      client.attach(to: pair.read)
+      pair.open()
+      return listener.accept()
+    }()
+    #expect(try #require(peer).receiveEnd() == 0)
+    #expect(client.retains == client.releases)
+  }
+
+  // A13: off the last loop, it is the owner's alone again.
+  @Test func unschedulingLetsGo() throws {
+    let listener = try RawListener()
+    let peer: RawSocket? = {
+      let pair = CFPair(port: listener.port)
+      let other = "SocketStreamsOtherMode".cf
+      for mode in [kCFRunLoopDefaultMode, other] { schedule(pair.read, mode) }
+      CFReadStreamOpen(pair.read)
+      let peer = listener.accept()
+      for mode in [kCFRunLoopDefaultMode, other] {
+        CFReadStreamUnscheduleFromRunLoop(pair.read, CFRunLoopGetCurrent(), mode)
+      }
+      return peer
+    }()
+    #expect(try #require(peer).receiveEnd() == 0)
+  }
+
+  // A thousand lives: every descriptor, source, stream and context is back.
+  @Test func afterAThousandRoundsNothingIsLeft() async {
+    await #expect(processExitsWith: .success) {
+      let listener = try RawListener(backlog: 64)
+      let mode = "SocketStreamsCountedMode".cf
+      var clients: [CFClient] = []
+      func round(_ number: Int) throws {
+        let pair = CFPair(port: listener.port)
+        let client = CFClient()
+        client.onRead = { stream, event in if event == .hasBytesAvailable { _ = read(stream) } }
+        client.attach(to: pair.read)
+        client.attach(to: pair.write)
+        pair.schedule(mode)
+        if number % 2 == 0 { pair.schedule() }
+        pair.open()
+        let peer = try #require(listener.accept())
+        peer.send([1])
+        if number % 3 == 0 { peer.reset() } else { peer.shutdownWrite() }
+        _ = turn(mode) { client.has(.errorOccurred) || client.has(.endEncountered) }
+        write(pair.write, [2])
+        switch number % 4 {
+        case 0: pair.close()
+        case 1:
+          CFWriteStreamClose(pair.write)
+          CFReadStreamClose(pair.read)
+        default:
+          for mode in [mode, kCFRunLoopDefaultMode!] {
+            CFReadStreamUnscheduleFromRunLoop(pair.read, CFRunLoopGetCurrent(), mode)
+            CFWriteStreamUnscheduleFromRunLoop(pair.write, CFRunLoopGetCurrent(), mode)
+          }
+        }
+        clients.append(client)
+      }
+      for number in 0..<10 { try round(number) }
+      EventBase.shared.sync {}
+      let before = openSockets().count
+      for number in 0..<(isSanitized ? 200 : 1_000) { try round(number) }
+      precondition(eventually { openSockets().count <= before }, "descriptors: \(openSockets())")
+      precondition(eventually { clients.allSatisfy { $0.retains == $0.releases } }, "contexts")
+      precondition(CFRunLoopRunInMode(mode, 0, true) == .finished, "sources in the mode")
+    }
+  }
+}
+
+/// A read stream to a listener on a path, whose number of connections no port limits.
+private func makeReadStream(to listener: RawListener) throws -> CFReadStream {
+  let data = listener.withNative { native, length in
+    native.withMemoryRebound(to: UInt8.self, capacity: Int(length)) {
+      CFDataCreate(nil, $0, CFIndex(length))!
+    }
+  }
+  var signature = CFSocketSignature(
+    protocolFamily: listener.family, socketType: Int32(SOCK_STREAM.rawValue), protocol: 0,
+    address: Unmanaged.passUnretained(data))
+  var reading: Unmanaged<CFReadStream>?
+  withExtendedLifetime(data) { CFStreamCreatePairWithPeerSocketSignature(nil, &signature, &reading, nil) }
+  return try #require(reading).takeRetainedValue()
+}
