@@ -15,8 +15,11 @@ final class ServerProcess {
   /// The system's Python, which has the system's modules; another one that is first on the PATH has not.
   static let python = "/usr/bin/python3"
 
-  private(set) var pid: pid_t
-  private var output: Int32
+  private var pid: pid_t
+  /// Ends the server if this process dies.
+  private var watcher: pid_t
+  private let lifeline: Int32
+  private let output: Int32
   /// What it has printed until now, on both standard streams.
   private(set) var printed = ""
 
@@ -28,30 +31,54 @@ final class ServerProcess {
       throw NotReady(description: "\(program) is not installed; Scripts/setup --tests does that")
     }
     var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var lifeline: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0 && pipe(&lifeline) == 0)
+    for end in ends + lifeline { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    output = ends[0]
+    self.lifeline = lifeline[1]
+    defer {
+      close(ends[1])
+      close(lifeline[0])
+    }
+    pid = try Self.spawn([path] + arguments, input: nil, output: ends[1])
+    watcher = -1
+    // If this process dies, its end of the lifeline goes with it.
+    watcher = try Self.spawn(
+      ["/bin/sh", "-c", "read line; kill -9 \(pid)"], input: lifeline[0], output: ends[1])
+  }
+
+  private static func spawn(_ words: [String], input: Int32?, output: Int32) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
-    // Whatever else this process has open would stay open as long as the server runs.
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let input {
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, output, 2)
+    // Whatever else this process has open would stay open as long as the program runs.
     for fd in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap({ Int32($0) })
     where fd > 2 {
       posix_spawn_file_actions_addclose(&actions, fd)
     }
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    var words = ([path] + arguments).map { strdup($0) } + [nil]
-    defer { words.forEach { free($0) } }
+    // A test's thread may block signals, and a program would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var texts = words.map { strdup($0) } + [nil]
+    defer { texts.forEach { free($0) } }
     var child = pid_t()
-    let code = posix_spawn(&child, path, &actions, nil, &words, environ)
-    close(ends[1])
-    pid = child
-    output = ends[0]
+    let code = posix_spawn(&child, words[0], &actions, &attributes, &texts, environ)
     guard code == 0 else {
-      pid = -1
-      throw NotReady(description: "\(path) does not start: \(String(cString: strerror(code)))")
+      throw NotReady(description: "\(words[0]) does not start: \(String(cString: strerror(code)))")
     }
+    return child
   }
 
   /// Python's `http.server` on a port of the kernel's choice, for the files of a folder.
@@ -64,6 +91,7 @@ final class ServerProcess {
   deinit {
     kill()
     close(output)
+    close(lifeline)
   }
 
   private static func isThere(_ path: String) -> Bool { access(path, X_OK) == 0 }
@@ -72,9 +100,18 @@ final class ServerProcess {
   func kill() {
     guard pid > 0 else { return }
     _ = Foundation.kill(pid, SIGKILL)
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    // The watcher first: once the server is reaped, its number may be another's.
+    if watcher > 0 {
+      _ = Foundation.kill(watcher, SIGKILL)
+      Self.reap(watcher)
+    }
+    Self.reap(pid)
     pid = -1
+  }
+
+  private static func reap(_ child: pid_t) {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
   }
 
   /// The number that it prints after `text`, followed by something that is not a digit.
