@@ -16,6 +16,9 @@ struct ParsedArguments: Sendable {
   }
   subscript<Value>(operand: Operand<Value>) -> Value? { operands[operand.spec.name] as? Value }
 
+  /// Whether the option is on the command line.
+  func has(_ option: OptionSpec) -> Bool { options[option.name] != nil }
+
   /// Every value of an option that may be repeated.
   func all<Value>(_ option: Option<Value>) -> [Value] {
     options[option.spec.name, default: []].compactMap { $0 as? Value }

@@ -27,6 +27,8 @@ enum CFReadCommand {
   static let endpoint = Operand(
     "host:port", .endpoint, .replaced(byOption: CommonOptions.unix.spec.name),
     help: "Where to connect to: 'name:port', '127.0.0.1:port' or '[::1]:port'.")
+  static let coreFoundation = Flag(
+    "corefoundation", help: "Use CoreFoundation's own CFReadStream, on a thread that runs a CFRunLoop.")
   static let contextTrace = Flag(
     "context-trace", short: "c", help: "Tell each retain and release of the client context, and their counts."
   )
@@ -54,7 +56,8 @@ enum CFReadCommand {
     ],
     operands: [endpoint.spec],
     options: [
-      contextTrace.spec, mask.spec, clearInCallback.spec, nullCallback.spec, setClient.spec, poll.spec,
+      coreFoundation.spec, contextTrace.spec, mask.spec, clearInCallback.spec, nullCallback.spec,
+      setClient.spec, poll.spec,
       block.spec,
       stopNow.spec, unschedule.spec, openTwice.spec,
     ] + CommonOptions.connecting,
@@ -63,6 +66,7 @@ enum CFReadCommand {
       Example(
         "demo cfread 127.0.0.1:9002 --context-trace", "How often the context is retained and released."),
       Example("demo cfread 127.0.0.1:9002 --unschedule 300", "No event for 300 ms, then all bytes."),
+      Example("demo cfread 127.0.0.1:9002 --corefoundation", "The same job by CoreFoundation's functions."),
     ],
     exitCodes: CommonOptions.exitCodes)
 }
@@ -73,6 +77,9 @@ extension CFReadCommand {
     let ways = [arguments[poll], arguments[block], arguments[stopNow], arguments[unschedule] != nil]
     if ways.count(where: \.self) > 1 {
       throw UsageError("--poll, --block, --stop-now and --unschedule exclude each other")
+    }
+    if arguments[coreFoundation] {
+      try CommonOptions.refuseOwnStreamsOptions(arguments, besides: coreFoundation)
     }
     let target = try Target(endpoint: arguments[endpoint], arguments)
     let isJSON = arguments[CommonOptions.json]
@@ -90,8 +97,20 @@ extension CFReadCommand {
       tellsThreads: plan.tellsEvents,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
     let sink = isJSON ? Printer.Sink.nowhere : .text(TextDecoder(replacing: .mark), prefix: "")
-    return try Session.run(request, sink: sink, console: console) { net, printer, report in
-      CFReader(target, plan, on: net, printer: printer, counts: counts, report: report)
+    let family: any InputFamily.Type = arguments[coreFoundation] ? CFStreams.self : OwnStreams.self
+    return try run(family, request, target, plan, counts, sink: sink, console: console)
+  }
+
+  private static func run<Family: InputFamily>(
+    _ family: Family.Type, _ request: SessionRequest, _ target: Target, _ plan: CFReadPlan,
+    _ counts: ContextCounts, sink: sending Printer.Sink, console: sending Console
+  ) throws -> ExitCode {
+    try Session.run(
+      request, sink: sink, console: console, startThread: Family.startThread(named:)
+    ) { (net, printer, report) throws(StreamError) in
+      CFReader(
+        try Family.makeInput(target, on: net), plan, timeout: target.timeout, on: net, printer: printer,
+        counts: counts, report: report)
     } summary: { result in
       "end, \(result.received) bytes"
     }

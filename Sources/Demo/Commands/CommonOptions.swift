@@ -42,6 +42,8 @@ enum CommonOptions {
     "progress", "when", default: ProgressChoice.auto, help: "When to draw a progress line on standard error.")
   static let transport = Setting(
     "transport", "kind", default: TransportChoice.direct, help: "What carries the bytes below the streams.")
+  static let foundation = Flag(
+    "foundation", help: "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop.")
   static let verbose = Flag(
     "verbose", short: "v", help: "Tell on standard error what happens behind the events.")
 
@@ -62,6 +64,19 @@ enum CommonOptions {
 }
 
 extension CommonOptions {
+  /// Whose streams `send` and `receive` use.
+  static func connectionFamily(_ arguments: ParsedArguments) -> any ConnectionFamily.Type {
+    arguments[foundation] ? FoundationStreams.self : OwnStreams.self
+  }
+
+  /// Refuses what the functions of CoreFoundation and Foundation have no place for.
+  static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
+    for option in [resolve.spec, transport.spec] where arguments.has(option) {
+      throw UsageError(
+        "\(option.flag) is for the library's own streams, and does not go with \(flag.spec.flag)")
+    }
+  }
+
   /// What `--text` or `--file` say is to be sent; `nil` if neither is given.
   /// - Throws: `UsageError` for both, `Failure` for a file that cannot be read.
   static func source(

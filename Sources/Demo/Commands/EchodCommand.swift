@@ -54,7 +54,8 @@ extension EchodCommand {
       command: spec.name, target: address.description, isJSON: isJSON,
       isVerbose: arguments[CommonOptions.verbose],
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
-    return try Session.run(request, console: console) { net, printer, report in
+    return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
+      net, printer, report in
       EchoServer(plan, on: net, workers: workers, printer: printer, counts: counts, report: report)
     } summary: { result in
       "\(result.connections) connections, \(result.received) bytes, in \(Quantities.seconds(result.elapsed))"

@@ -20,13 +20,15 @@ enum ReceiveCommand {
       "The text goes to standard output after the word 'receive: ', and only whole characters, however the bytes were cut. With --output the bytes go there as they are."
     ],
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
-    options: [text.spec, file.spec, hex.spec, output.spec] + CommonOptions.connecting,
+    options: [text.spec, file.spec, hex.spec, output.spec, CommonOptions.foundation.spec]
+      + CommonOptions.connecting,
     examples: [
       Example("demo receive localhost 9001 --events", "The text, and each event."),
       Example(
         "demo receive localhost 9001 --output big.bin", "The bytes, into a file, with a progress line."),
       Example(
         "demo receive localhost 9001 --text thanks", "Answers on the open half after the server's end."),
+      Example("demo receive localhost 9001 --foundation", "The same job by an InputStream and its delegate."),
     ],
     exitCodes: CommonOptions.exitCodes)
 }
@@ -34,6 +36,9 @@ enum ReceiveCommand {
 extension ReceiveCommand {
   /// Runs `receive` to its end.
   static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
+    if arguments[CommonOptions.foundation] {
+      try CommonOptions.refuseOwnStreamsOptions(arguments, besides: CommonOptions.foundation)
+    }
     let target = try Target(arguments)
     let isJSON = arguments[CommonOptions.json]
     let path = arguments[output]
@@ -55,9 +60,9 @@ extension ReceiveCommand {
       command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose,
       progress: Progress(
         name: path?.withoutFolders ?? "receive", done: 0, total: nil, rate: nil, elapsed: .zero))
-    return try Session.run(request, sink: sink, console: console) { net, printer, report in
-      Transfer(target, plan, on: net, printer: printer, report: report)
-    } summary: { result in
+    return try Session.run(
+      request, plan, to: target, by: CommonOptions.connectionFamily(arguments), sink: sink, console: console
+    ) { result in
       let answer = result.sent > 0 ? ", \(result.sent) sent after it" : ""
       return "end, \(result.received) bytes\(answer)"
     }

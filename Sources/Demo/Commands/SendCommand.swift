@@ -15,13 +15,15 @@ enum SendCommand {
     "demo send",
     abstract: "Send a text or a file, and wait until the server's system has taken all of it.",
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
-    options: [text.spec, file.spec, nul.spec, count.spec, receive.spec] + CommonOptions.connecting,
+    options: [text.spec, file.spec, nul.spec, count.spec, receive.spec, CommonOptions.foundation.spec]
+      + CommonOptions.connecting,
     examples: [
       Example(
         "demo send localhost 9000 --text 'Hello Server!' --nul --events",
         "A text, a zero byte, and what happened."),
       Example(
         "demo send localhost 9000 --file big.bin --json", "A file, and a summary that a program can read."),
+      Example("demo send localhost 9000 --foundation", "The same job by an OutputStream and its delegate."),
       Example("tar c . | demo send --unix /run/sink --file -", "Standard input, to a Unix-domain socket."),
     ],
     exitCodes: CommonOptions.exitCodes)
@@ -30,6 +32,9 @@ enum SendCommand {
 extension SendCommand {
   /// Runs `send` to its end.
   static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
+    if arguments[CommonOptions.foundation] {
+      try CommonOptions.refuseOwnStreamsOptions(arguments, besides: CommonOptions.foundation)
+    }
     let target = try Target(arguments)
     let count = arguments[self.count]
     if count > 1, arguments[file] == "-" { throw UsageError("Standard input cannot be sent more than once") }
@@ -54,9 +59,9 @@ extension SendCommand {
         name: source.name.withoutFolders, done: 0, total: source.count.map { $0 * count }, rate: nil,
         elapsed: .zero))
     let sink = plan.printsInput ? Printer.Sink.text(TextDecoder(replacing: .mark), prefix: "") : .nowhere
-    return try Session.run(request, sink: sink, console: console) { net, printer, report in
-      Transfer(target, plan, on: net, printer: printer, report: report)
-    } summary: { result in
+    return try Session.run(
+      request, plan, to: target, by: CommonOptions.connectionFamily(arguments), sink: sink, console: console
+    ) { result in
       let connections = count > 1 ? " over \(result.connections) connections" : ""
       return "sent \(result.sent) bytes\(connections) in \(Quantities.seconds(result.elapsed))"
     }

@@ -12,7 +12,8 @@ enum TourCommand {
     let counts = ContextCounts()
     let request = SessionRequest(
       command: Program.spec.name, target: "tour", threadName: "server", summaryIsData: true)
-    return try Session.run(request, console: console) { (server, printer, report) throws(StreamError) in
+    return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
+      (server, printer, report) throws(StreamError) in
       try Tour(options, server: server, printer: printer, counts: counts, report: report)
     } summary: { result in
       "tour done: \(result.details.joined(separator: ", ")), \(result.sent) bytes sent, \(result.received) received, "

@@ -25,8 +25,8 @@ struct CFReadPlan: Sendable {
 actor CFReader: NetworkTask {
   private static let pieceSize = 65_536
 
-  private nonisolated let base: EventBase
-  private nonisolated let stream: ReadStream
+  private nonisolated let base: any NetworkLoop
+  private nonisolated let stream: any InputHalf
   private nonisolated let plan: CFReadPlan
   private nonisolated let printer: Printer
   private nonisolated let timeout: Duration
@@ -46,17 +46,17 @@ actor CFReader: NetworkTask {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
 
   init(
-    _ target: Target, _ plan: CFReadPlan, on base: EventBase, printer: Printer, counts: ContextCounts,
-    report: @escaping ResultBoard.Report
+    _ stream: any InputHalf, _ plan: CFReadPlan, timeout: Duration, on base: any NetworkLoop,
+    printer: Printer,
+    counts: ContextCounts, report: @escaping ResultBoard.Report
   ) {
+    self.stream = stream
     self.base = base
     self.plan = plan
     self.printer = printer
     self.counts = counts
     self.report = report
-    timeout = target.timeout
-    // The write half is declined, as with NULL for it in CF.
-    stream = target.makePair().input
+    self.timeout = timeout
   }
 
   nonisolated func begin() {
@@ -86,7 +86,7 @@ actor CFReader: NetworkTask {
 
   private func start() {
     if plan.order != .after { setClient() }
-    stream.schedule(on: base)
+    stream.schedule()
     tell("scheduled")
     tell("opening")
     open()
@@ -110,12 +110,11 @@ actor CFReader: NetworkTask {
     clientCount += 1
     let number = clientCount
     let info = ClientInfo(
-      "\(number)", counts, read: { [self] _, event in assumeIsolated { $0.happened(event) } },
+      "\(number)", counts, event: { [self] event in assumeIsolated { $0.happened(event) } },
       trace: { [plan, printer] verb in
         if plan.tracesContext { printer.tell { $0.note("context \(number) \(verb)") } }
       })
-    let callback = unsafe plan.hasCallback ? ClientInfo.readCallback : nil
-    let answer = unsafe stream.setClient(plan.mask, callback: callback, context: info.context)
+    let answer = stream.setClient(plan.mask, info, hasCallback: plan.hasCallback)
     tell("client set: \(answer)")
   }
 
@@ -154,14 +153,14 @@ actor CFReader: NetworkTask {
   private func takeOff(for pause: Duration) {
     hasPaused = true
     isSilenced = true
-    stream.unschedule(from: base)
+    stream.unschedule()
     note("unscheduled")
     base.schedule(after: pause) { [self] in
       assumeIsolated { reader in
         guard !reader.isFinished else { return }
         reader.isSilenced = false
         reader.note("scheduled again")
-        reader.stream.schedule(on: reader.base)
+        reader.stream.schedule()
       }
     }
   }
@@ -169,7 +168,7 @@ actor CFReader: NetworkTask {
   private func removeClient() {
     isSilenced = true
     stream.removeClient()
-    note("client removed, released in its own callback: \(counts.releases > 0)")
+    note("client removed, released in its own callback: \(counts.areBalanced)")
     // Long enough for a call that should not come, with bytes or an end on their way.
     base.schedule(after: .milliseconds(200)) { [self] in assumeIsolated { $0.finish() } }
   }
@@ -205,15 +204,14 @@ actor CFReader: NetworkTask {
   private func readBlocking() {
     open()
     while !isFinished {
-      let isReady = stream.waitUntilReady(timeout: timeout)
-      tellAttempts()
-      guard isReady else { return expired() }
-      guard stream.status != .closed else { return finish() }
       do {
-        guard let count = try read(Self.pieceSize) else { continue }
+        guard let count = try readWaiting() else { return expired() }
+        tellAttempts()
         note("read \(count)")
         if count == 0 { finish() }
       } catch {
+        tellAttempts()
+        guard stream.status != .closed else { return finish() }
         note("read -1")
         failed(error)
       }
@@ -223,10 +221,23 @@ actor CFReader: NetworkTask {
   // MARK: - Both
 
   private func read(_ limit: Int) throws(StreamError) -> Int? {
+    try take(limit) { (bytes) throws(StreamError) in try stream.read(into: &bytes) }
+  }
+
+  /// As ``read(_:)``, but waits; `nil` after the time limit.
+  private func readWaiting() throws(StreamError) -> Int? {
+    try take(Self.pieceSize) { (bytes) throws(StreamError) in
+      try stream.readWaiting(into: &bytes, timeout: timeout)
+    }
+  }
+
+  private func take(
+    _ limit: Int, _ read: (inout MutableRawSpan) throws(StreamError) -> Int?
+  ) throws(StreamError) -> Int? {
     var piece = [UInt8](repeating: 0, count: limit)
     var memory = piece.mutableSpan
     var bytes = unsafe memory.mutableBytes
-    guard let count = try stream.read(into: &bytes) else { return nil }
+    guard let count = try read(&bytes) else { return nil }
     text += piece[..<count]
     lastProgress = .now
     return count
@@ -257,7 +268,7 @@ actor CFReader: NetworkTask {
   private func finish() {
     guard !isFinished else { return }
     isFinished = true
-    stream.unschedule(from: base)
+    stream.unschedule()
     stream.close()
     outcome.received = text.count
     if plan.prints {
@@ -276,8 +287,8 @@ actor CFReader: NetworkTask {
   private func tellAttempts() {
     guard plan.tellsEvents, !hasToldAttempts, stream.status != .opening else { return }
     hasToldAttempts = true
-    for attempt in stream.property(.connectAttempts) ?? [] { tell(attempt.eventLine) }
-    if let address = stream.property(.remoteAddress) { tell("attempt \(address)") }
+    for attempt in stream.attempts { tell(attempt.eventLine) }
+    if let address = stream.peer { tell("attempt \(address)") }
   }
 
   private func tell(_ line: String) { if plan.tellsEvents { note(line) } }

@@ -13,6 +13,8 @@ final class ContextCounts: Sendable {
 
   var retains: Int { retainCount.load(ordering: .relaxed) }
   var releases: Int { releaseCount.load(ordering: .relaxed) }
+  /// Whether no context is held any more.
+  var areBalanced: Bool { retains == releases }
 
   fileprivate func retained() -> Int { retainCount.add(1, ordering: .relaxed).newValue }
   fileprivate func released() -> Int { releaseCount.add(1, ordering: .relaxed).newValue }
@@ -27,6 +29,7 @@ final class ClientInfo: Sendable {
   private let own = ContextCounts()
   private let readEvent: (@Sendable (ReadStream, StreamEvent) -> Void)?
   private let writeEvent: (@Sendable (WriteStream, StreamEvent) -> Void)?
+  private let event: (@Sendable (StreamEvent) -> Void)?
   private let trace: @Sendable (_ verb: String) -> Void
 
   /// - Parameters:
@@ -42,7 +45,27 @@ final class ClientInfo: Sendable {
     total = counts
     readEvent = read
     writeEvent = write
+    event = nil
     self.trace = trace
+  }
+
+  /// For a client of one stream, which is told no stream and so may be of any type.
+  init(
+    _ name: String, _ counts: ContextCounts, event: @escaping @Sendable (StreamEvent) -> Void,
+    trace: @escaping @Sendable (_ verb: String) -> Void
+  ) {
+    self.name = name
+    total = counts
+    readEvent = { _, happened in event(happened) }
+    writeEvent = nil
+    self.event = event
+    self.trace = trace
+  }
+
+  /// Tells the client of an event, of which a callback with another signature than the library's was told.
+  static func tell(_ info: UnsafeMutableRawPointer?, _ event: UInt) {
+    guard let info = unsafe info, let event = StreamEvent(rawValue: event) else { return }
+    unsafe from(info).event?(event)
   }
 
   private func retained() {

@@ -78,18 +78,20 @@ enum Session {
   /// Runs the request to its end, on the calling thread.
   ///
   /// - Parameters:
-  ///   - makeTask: Makes one of the tasks, on the base of the network's thread. It reports its outcome once.
+  ///   - startThread: Starts the network's thread.
+  ///   - makeTask: Makes one of the tasks, on the loop of the network's thread. It reports its outcome once.
   ///   - summary: The last line for people, made from the result.
-  static func run(
+  static func run<Net: NetworkLoop>(
     _ request: SessionRequest, sink: sending Printer.Sink = .nowhere, console: sending Console,
-    makeTask: (_ net: EventBase, _ printer: Printer, _ report: @escaping ResultBoard.Report)
+    startThread: (_ name: String) throws(StreamError) -> Net,
+    makeTask: (_ net: Net, _ printer: Printer, _ report: @escaping ResultBoard.Report)
       throws(StreamError) ->
       any NetworkTask,
     summary: @escaping @Sendable (SessionResult) -> String
   ) throws(StreamError) -> ExitCode {
     let socketsBefore = OpenSockets.count
     let main = try EventBase()
-    let net = try EventBase.startThread(named: request.threadName)
+    let net = try startThread(request.threadName)
     let printer = Printer(main, console: console, sink: sink, progress: request.progress)
     let board = ResultBoard(main, awaiting: request.count)
     var tasks: [any NetworkTask] = []
@@ -100,7 +102,7 @@ enum Session {
 
   /// Runs the tasks, prints until all have reported, and waits for their threads.
   private static func run(
-    _ request: SessionRequest, _ tasks: [any NetworkTask], main: EventBase, net: EventBase,
+    _ request: SessionRequest, _ tasks: [any NetworkTask], main: EventBase, net: any NetworkLoop,
     _ printer: Printer,
     _ board: ResultBoard
   ) throws(StreamError) -> SessionResult {
@@ -124,7 +126,7 @@ enum Session {
 
   /// Waits for the threads, and prints what they had still told.
   private static func end(
-    _ request: SessionRequest, _ tasks: [any NetworkTask], main: EventBase, net: EventBase,
+    _ request: SessionRequest, _ tasks: [any NetworkTask], main: EventBase, net: any NetworkLoop,
     _ printer: Printer,
     _ board: ResultBoard
   ) -> SessionResult {

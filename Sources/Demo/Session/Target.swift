@@ -65,6 +65,8 @@ struct Target: Sendable {
     }
   }
 
+  var isUnix: Bool { if case .unix = place { true } else { false } }
+
   /// The place as messages show it: `127.0.0.1:80`, `[::1]:80`, `unix:/run/x`.
   var description: String {
     switch place {

@@ -2,7 +2,6 @@
 // One connection of `send` or `receive`, from open to close. An actor on the network's loop: stream events and timers
 // reach it there, without a hop.
 
-import Glibc
 import SocketStreams
 
 /// What a connection is for.
@@ -26,17 +25,18 @@ actor Transfer: NetworkTask {
   /// Reading stops while this many bytes wait to be printed.
   private static let printingLimit = 1_048_576
 
-  private nonisolated let base: EventBase
-  private let target: Target
+  private nonisolated let base: any NetworkLoop
+  private let makeStreams: @Sendable () throws(StreamError) -> any ConnectionStreams
+  private let timeout: Duration
   private let plan: TransferPlan
   private let printer: Printer
   private let report: ResultBoard.Report
 
-  private var pair: StreamPair?
+  private var streams: (any ConnectionStreams)?
   private var outcome = TaskOutcome()
   private var isOpen = false
   private var lastProgress = ContinuousClock.now
-  private var watchdog: EventTimer?
+  private var watchdog: (any LoopTimer)?
 
   // Reading
   private var inputHasEnded = false
@@ -56,13 +56,17 @@ actor Transfer: NetworkTask {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
 
-  /// - Parameter report: Called once, on the network's thread.
+  /// - Parameters:
+  ///   - report: Called once, on the network's thread.
+  ///   - makeStreams: Makes the streams that are not open yet, on the network's thread.
   init(
-    _ target: Target, _ plan: TransferPlan, on base: EventBase, printer: Printer,
-    report: @escaping ResultBoard.Report
+    _ plan: TransferPlan, timeout: Duration, on base: any NetworkLoop, printer: Printer,
+    report: @escaping ResultBoard.Report,
+    makeStreams: @escaping @Sendable () throws(StreamError) -> any ConnectionStreams
   ) {
     self.base = base
-    self.target = target
+    self.makeStreams = makeStreams
+    self.timeout = timeout
     self.plan = plan
     self.printer = printer
     self.report = report
@@ -85,14 +89,20 @@ actor Transfer: NetworkTask {
   nonisolated func end() -> [String] { [] }
 
   private func connect() {
-    let pair = target.makePair()
-    self.pair = pair
     if let bytes = plan.source?.bytes { (piece, sourceHasEnded) = (bytes, true) }
-    pair.input.setClient(.all) { [self] _, event in assumeIsolated { $0.inputEvent(event) } }
-    pair.output.setClient(.all) { [self] _, event in assumeIsolated { $0.outputEvent(event) } }
-    pair.schedule(on: base)
-    pair.open()
-    watch(after: target.timeout)
+    do {
+      let streams = try makeStreams()
+      self.streams = streams
+      streams.begin { [self] event in
+        assumeIsolated { $0.inputEvent(event) }
+      } output: { [self] event in
+        assumeIsolated { $0.outputEvent(event) }
+      }
+    } catch {
+      outcome.failure = Failure(error, during: .connect)
+      return report(outcome)
+    }
+    watch(after: timeout)
   }
 
   // MARK: - Events
@@ -110,7 +120,7 @@ actor Transfer: NetworkTask {
       if plan.sendsAfterEnd { mayWrite = true }
       writeOutput()
       finishIfDone()
-    case .errorOccurred: failed("read", pair?.input.error)
+    case .errorOccurred: failed("read", streams?.inputError)
     case .canAcceptBytes: break
     }
   }
@@ -124,20 +134,20 @@ actor Transfer: NetworkTask {
       tellEvent("write", event)
       mayWrite = mayWrite || !plan.sendsAfterEnd
       writeOutput()
-    case .errorOccurred: failed("write", pair?.output.error)
+    case .errorOccurred: failed("write", streams?.outputError)
     case .hasBytesAvailable, .endEncountered: break
     }
   }
 
   private func opened() {
     progressed()
-    guard !isOpen, let pair else { return }
+    guard !isOpen, let streams else { return }
     isOpen = true
     if plan.tellsEvents {
-      for attempt in pair.input.property(.connectAttempts) ?? [] { tell(attempt.eventLine) }
-      if let address = pair.input.property(.remoteAddress) { tell("attempt \(address)") }
+      for attempt in streams.attempts { tell(attempt.eventLine) }
+      if let address = streams.peer { tell("attempt \(address)") }
     }
-    if plan.isVerbose, let local = pair.input.property(.localAddress), !local.isUnix { tell("from \(local)") }
+    if plan.isVerbose, let local = streams.local, !local.isUnix { tell("from \(local)") }
   }
 
   private func failed(_ half: String, _ error: StreamError?) {
@@ -156,14 +166,14 @@ actor Transfer: NetworkTask {
 
   /// Reads once; the stream then says when there is more. Also called without an event, to go on after a pause.
   private func readInput(announcing event: StreamEvent? = nil) {
-    guard let pair, unprinted < Self.printingLimit else {
+    guard let streams, unprinted < Self.printingLimit else {
       if let event { tellEvent("read", event) }
       return
     }
     do {
       var memory = scratch.mutableSpan
       var bytes = unsafe memory.mutableBytes
-      guard let count = try pair.input.read(into: &bytes) else { return }
+      guard let count = try streams.read(into: &bytes) else { return }
       if let event { tellEvent("read", event, count) }
       guard count > 0 else { return }
       outcome.received += count
@@ -194,11 +204,11 @@ actor Transfer: NetworkTask {
 
   /// Writes until the stream is full, the source has to be waited for, or all is written.
   private func writeOutput() {
-    guard mayWrite, plan.source != nil, !outputIsClosed, !waitsForSource, let pair else { return }
+    guard mayWrite, plan.source != nil, !outputIsClosed, !waitsForSource, let streams else { return }
     do {
       while pieceOffset < piece.count {
         let rest = unsafe piece.span.bytes.extracting(droppingFirst: pieceOffset)
-        guard let count = try pair.output.write(rest) else { return }
+        guard let count = try streams.write(rest) else { return }
         pieceOffset += count
         outcome.sent += count
         progressed()
@@ -213,7 +223,7 @@ actor Transfer: NetworkTask {
   }
 
   private func sourceGave(_ next: ByteSource.Piece) {
-    guard pair != nil else { return }
+    guard streams != nil else { return }
     waitsForSource = false
     progressed()
     switch next {
@@ -232,35 +242,28 @@ actor Transfer: NetworkTask {
   }
 
   private func closeOutput() {
-    guard !outputIsClosed, let pair else { return }
+    guard !outputIsClosed, let streams else { return }
     outputIsClosed = true
     if plan.tellsEvents { tell("write close") }
-    pair.output.close()
+    streams.closeOutput()
     awaitDelivery(after: .milliseconds(1))
   }
 
   /// Asks, less and less often, whether the peer's system has acknowledged everything. No event tells this.
   private func awaitDelivery(after delay: Duration) {
-    guard let pair, !outputIsDelivered else { return }
-    let queued = pair.output.property(.queuedByteCount) ?? 0
-    if let code = try? pair.input.socketOption(level: SOL_SOCKET, name: SO_ERROR), code != 0 {
-      return fail(.posix(code, "write"), during: .write)
+    guard let streams, !outputIsDelivered else { return }
+    do {
+      outputIsDelivered = try streams.isDelivered()
+    } catch {
+      return fail(error, during: .write)
     }
-    if queued == 0, unacknowledgedCount(of: pair) == 0 {
-      outputIsDelivered = true
+    if outputIsDelivered {
       progressed()
       return finishIfDone()
     }
     base.schedule(after: delay) { [weak self] in
       self?.assumeIsolated { $0.awaitDelivery(after: min(delay * 2, .milliseconds(50))) }
     }
-  }
-
-  /// What the kernel holds of the output; 0 where it does not tell.
-  private func unacknowledgedCount(of pair: StreamPair) -> Int32 {
-    // A Unix-domain socket counts what the peer's program has not read: that is not ours to wait for.
-    guard let fd = pair.input.property(.socketNativeHandle), case .host = target.place else { return 0 }
-    return StandardStreams.unsentCount(of: fd)
   }
 
   // MARK: - Time
@@ -273,12 +276,12 @@ actor Transfer: NetworkTask {
   }
 
   private func lookForProgress() {
-    guard pair != nil else { return }
+    guard streams != nil else { return }
     // What waits for the printer, or for the user's own input, is no wait for the peer.
     let waitsForUser = unprinted >= Self.printingLimit || (waitsForSource && outcome.failure == nil)
     if waitsForUser { progressed() }
     // Connecting has the library's own limit, which knows what was tried; it comes first.
-    let limit = isOpen ? target.timeout : target.timeout + .milliseconds(500)
+    let limit = isOpen ? timeout : timeout + .milliseconds(500)
     let rest = limit - (ContinuousClock.now - lastProgress)
     guard rest <= .zero else { return watch(after: rest) }
     outcome.failure = timeLimit()
@@ -301,13 +304,9 @@ actor Transfer: NetworkTask {
 
   /// Closes both halves, takes them off the loop, and lets go of everything.
   private func finish(abruptly: Bool = false) {
-    guard let pair = pair.take() else { return }
+    guard let streams = streams.take() else { return }
     watchdog?.cancel()
-    if abruptly { pair.abort() }
-    pair.close()
-    pair.unschedule(from: base)
-    pair.input.removeClient()
-    pair.output.removeClient()
+    streams.end(abruptly: abruptly)
     report(outcome)
   }
 

@@ -8,12 +8,20 @@ import Testing
 struct BadAddressTests {
   /// The arguments with which `command` connects to a host and a port.
   private func words(_ command: String, _ host: String, _ port: String) -> [String] {
-    command == "cfread" ? [command, "\(host):\(port)"] : [command, host, port]
+    words(command, operands: command.hasPrefix("cfread") ? ["\(host):\(port)"] : [host, port])
+  }
+
+  private func words(_ command: String, operands: [String]) -> [String] {
+    var words = command.split(separator: " ").map(String.init)
+    words.insert(contentsOf: operands, at: 1)
+    return words
   }
 
   private func run(_ words: [String], _ more: String...) -> DemoResult { DemoProcess(words + more).wait() }
 
-  static let commands = ["send", "receive", "cfread"]
+  static let ownCommands = ["send", "receive", "cfread"]
+  static let commands =
+    ownCommands + ["send --foundation", "receive --foundation", "cfread --corefoundation"]
 
   @Test("a name that does not exist is not resolved", arguments: commands)
   func unknownHost(_ command: String) {
@@ -60,7 +68,7 @@ struct BadAddressTests {
     #expect(result.text.contains(#""socketsLeft":0"#), "\(result.text)")
   }
 
-  @Test("the second address is tried when the first refuses, and --events shows both", arguments: commands)
+  @Test("the second address is tried when the first refuses, and --events shows both", arguments: ownCommands)
   func twoAddresses(_ command: String) {
     let server = LoopbackServer(command == "send" ? .sink : LoopbackServer.hello)
     defer { server.stop() }
@@ -93,11 +101,11 @@ struct BadAddressTests {
     "a socket that is not there is not connected to, and a path that is too long is a wrong argument",
     arguments: commands)
   func unixPaths(_ command: String) {
-    let missing = run([command, "--unix", "/no/such/socket"])
+    let missing = run(words(command, operands: ["--unix", "/no/such/socket"]))
     #expect(missing.code == 2)
     let expected = "error: POSIX 2 No such file or directory (unix:/no/such/socket, connect)"
     #expect(missing.errorLines.contains(expected), "\(missing.errorText)")
-    let long = run([command, "--unix", "/" + String(repeating: "p", count: 107)])
+    let long = run(words(command, operands: ["--unix", "/" + String(repeating: "p", count: 107)]))
     #expect(long.code == 64 && long.errorLines.count == 3)
   }
 

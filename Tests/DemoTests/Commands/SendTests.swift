@@ -5,8 +5,8 @@ import Testing
 
 @Suite("send", .timeLimit(.minutes(2)))
 struct SendTests {
-  private func run(_ server: LoopbackServer, _ more: String...) -> DemoResult {
-    DemoProcess(["send", "127.0.0.1", "\(server.port)"] + more).wait()
+  private func run(_ server: LoopbackServer, by streams: Streams = .own, _ more: String...) -> DemoResult {
+    DemoProcess(["send", "127.0.0.1", "\(server.port)"] + streams.words + more).wait()
   }
 
   private func bigFile(_ folder: TemporaryFolder) throws -> (path: String, count: Int) {
@@ -16,11 +16,12 @@ struct SendTests {
     return (path, count)
   }
 
-  @Test("a text arrives with its zero byte, and the events are told once each")
-  func text() {
+  @Test(
+    "a text arrives with its zero byte, and the events are told once each", arguments: Streams.forTransfers)
+  func text(_ streams: Streams) {
     let server = LoopbackServer(.sink)
     defer { server.stop() }
-    let result = run(server, "--text", "Hello Server!", "--nul", "--events")
+    let result = run(server, by: streams, "--text", "Hello Server!", "--nul", "--events")
     #expect(result.code == 0 && result.output.isEmpty, "\(result.errorText)")
     #expect(server.visits(1) == [.init(count: 14, first: Array("Hello Server!\0".utf8))])
     for line in ["read openCompleted", "write openCompleted", "write canAcceptBytes", "write close"] {
@@ -29,23 +30,27 @@ struct SendTests {
     #expect(result.errorLines.last?.hasPrefix("sent 14 bytes in ") == true)
   }
 
-  @Test("without a text the seed's own greeting is sent, and an empty text is nothing")
-  func defaults() {
+  @Test(
+    "without a text the seed's own greeting is sent, and an empty text is nothing",
+    arguments: Streams.forTransfers)
+  func defaults(_ streams: Streams) {
     let server = LoopbackServer(.sink)
     defer { server.stop() }
-    #expect(run(server).code == 0)
+    #expect(run(server, by: streams).code == 0)
     #expect(server.visits(1).first?.first == Array("Hello Server!".utf8))
-    #expect(run(server, "--text", "").code == 0)
+    #expect(run(server, by: streams, "--text", "").code == 0)
     #expect(server.visits(2).last?.count == 0)
   }
 
-  @Test("of a file every byte arrives", arguments: ["direct", "bufferevent"])
-  func file(_ transport: String) throws {
+  @Test(
+    "of a file every byte arrives",
+    arguments: [["--transport", "direct"], ["--transport", "bufferevent"], Streams.foundation.words])
+  func file(_ words: [String]) throws {
     let folder = TemporaryFolder()
     let (path, count) = try bigFile(folder)
     let server = LoopbackServer(.sink)
     defer { server.stop() }
-    let result = run(server, "--file", path, "--transport", transport, "--json")
+    let result = DemoProcess(["send", "127.0.0.1", "\(server.port)", "--file", path, "--json"] + words).wait()
     #expect(result.code == 0, "\(result.errorText)")
     #expect(server.visits(1).first?.count == count)
     #expect(
@@ -53,13 +58,15 @@ struct SendTests {
     )
   }
 
-  @Test("a server that does not read is given up, and how much was taken is told")
-  func noReader() throws {
+  @Test(
+    "a server that does not read is given up, and how much was taken is told", arguments: Streams.forTransfers
+  )
+  func noReader(_ streams: Streams) throws {
     let folder = TemporaryFolder()
     let (path, _) = try bigFile(folder)
     let server = LoopbackServer(.silent)
     defer { server.stop() }
-    let result = run(server, "--file", path, "--timeout", "0.5")
+    let result = run(server, by: streams, "--file", path, "--timeout", "0.5")
     #expect(result.code == 6)
     let error = result.errorLines.first { $0.hasPrefix("error: ") } ?? ""
     #expect(
@@ -67,13 +74,13 @@ struct SendTests {
     #expect(error.hasSuffix(" of 20000000 bytes"), "\(error)")
   }
 
-  @Test("a server that closes early breaks the connection, without a signal")
-  func early() throws {
+  @Test("a server that closes early breaks the connection, without a signal", arguments: Streams.forTransfers)
+  func early(_ streams: Streams) throws {
     let folder = TemporaryFolder()
     let (path, _) = try bigFile(folder)
     let server = LoopbackServer(.early)
     defer { server.stop() }
-    let result = run(server, "--file", path)
+    let result = run(server, by: streams, "--file", path)
     #expect(result.code == 3 && result.signal == nil, "\(result.errorText)")
     let error = result.errorLines.first { $0.hasPrefix("error: ") } ?? ""
     let isExpected =
@@ -81,11 +88,11 @@ struct SendTests {
     #expect(isExpected, "\(result.errorText)")
   }
 
-  @Test("fifty at once are fifty connections, and no socket is left")
-  func count() {
+  @Test("fifty at once are fifty connections, and no socket is left", arguments: Streams.forTransfers)
+  func count(_ streams: Streams) {
     let server = LoopbackServer(.sink)
     defer { server.stop() }
-    let result = run(server, "--count", "50", "--nul", "--json")
+    let result = run(server, by: streams, "--count", "50", "--nul", "--json")
     #expect(result.code == 0, "\(result.errorText)")
     let visits = server.visits(50)
     #expect(visits.count == 50 && visits.allSatisfy { $0.count == 14 })
@@ -94,31 +101,32 @@ struct SendTests {
     #expect(result.text.contains(#""socketsLeft":0"#), "\(result.text)")
   }
 
-  @Test("--receive prints what comes back")
-  func echo() {
+  @Test("--receive prints what comes back", arguments: Streams.forTransfers)
+  func echo(_ streams: Streams) {
     let server = LoopbackServer(.echo)
     defer { server.stop() }
-    let result = run(server, "--text", "to and fro 你好", "--receive")
+    let result = run(server, by: streams, "--text", "to and fro 你好", "--receive")
     #expect(result.code == 0 && result.text == "to and fro 你好\n", "\(result.errorText)")
   }
 
-  @Test("a large file comes back whole while it is still being sent")
-  func echoFile() throws {
+  @Test("a large file comes back whole while it is still being sent", arguments: Streams.forTransfers)
+  func echoFile(_ streams: Streams) throws {
     let folder = TemporaryFolder()
     let (path, count) = try bigFile(folder)
     let server = LoopbackServer(.echo)
     defer { server.stop() }
-    let result = run(server, "--file", path, "--receive")
+    let result = run(server, by: streams, "--file", path, "--receive")
     #expect(result.code == 0, "\(result.errorText)")
     // The line end is added, since the file has none.
     #expect(result.output.count == count + 1)
   }
 
-  @Test("standard input is sent to its end")
-  func standardInput() {
+  @Test("standard input is sent to its end", arguments: Streams.forTransfers)
+  func standardInput(_ streams: Streams) {
     let server = LoopbackServer(.sink)
     defer { server.stop() }
-    let process = DemoProcess(["send", "127.0.0.1", "\(server.port)", "--file", "-"], keepsInput: true)
+    let process = DemoProcess(
+      ["send", "127.0.0.1", "\(server.port)", "--file", "-"] + streams.words, keepsInput: true)
     process.write("one ")
     process.write("two")
     process.closeInput()
@@ -126,12 +134,13 @@ struct SendTests {
     #expect(server.visits(1) == [.init(count: 7, first: Array("one two".utf8))])
   }
 
-  @Test("a Unix-domain socket works like a port")
-  func unix() {
+  @Test("a Unix-domain socket works like a port", arguments: Streams.forTransfers)
+  func unix(_ streams: Streams) {
     let folder = TemporaryFolder()
     let server = LoopbackServer(.sink, path: folder.file("s"))
     defer { server.stop() }
-    let result = DemoProcess.run("send", "--unix", folder.file("s"), "--text", "over a path")
+    let result = DemoProcess(["send", "--unix", folder.file("s"), "--text", "over a path"] + streams.words)
+      .wait()
     #expect(result.code == 0, "\(result.errorText)")
     #expect(server.visits(1).first?.first == Array("over a path".utf8))
   }
@@ -158,13 +167,16 @@ struct SendTests {
     #expect(DemoProcess.run("send", "h", "1", "--count", "2", "--receive").code == 64)
   }
 
-  @Test("SIGINT closes everything, and ends the program as a shell expects", arguments: [SIGINT, SIGTERM])
-  func interrupt(_ number: Int32) throws {
+  @Test(
+    "SIGINT closes everything, and ends the program as a shell expects", arguments: Streams.forTransfers,
+    [SIGINT, SIGTERM])
+  func interrupt(_ streams: Streams, _ number: Int32) throws {
     let folder = TemporaryFolder()
     let (path, _) = try bigFile(folder)
     let server = LoopbackServer(.silent)
     defer { server.stop() }
-    let process = DemoProcess(["send", "127.0.0.1", "\(server.port)", "--file", path, "--events"])
+    let process = DemoProcess(
+      ["send", "127.0.0.1", "\(server.port)", "--file", path, "--events"] + streams.words)
     #expect(process.collect { $0.errorText.contains("write canAcceptBytes\n") })
     process.send(signal: number)
     let result = process.wait()
@@ -184,5 +196,14 @@ struct SendTests {
     #expect(result.errorText.contains("\r\u{1B}[Kerror: POSIX 110"))
     #expect(result.errors.allSatisfy { $0 < 0x80 })
     #expect(!run(server, "--file", path, "--timeout", "0.5", "--progress", "never").errorText.contains("\r"))
+  }
+
+  @Test(
+    "what Foundation has no place for is refused", arguments: ["send", "receive"],
+    ["--resolve=a:127.0.0.1", "--transport=bufferevent"])
+  func ownOnly(_ command: String, _ option: String) {
+    let result = DemoProcess.run(command, "127.0.0.1", "80", "--foundation", option)
+    #expect(result.code == 64 && result.errorLines.count == 3, "\(result.errorText)")
+    #expect(result.errorLines.first?.contains("does not go with --foundation") == true, "\(result.errorText)")
   }
 }

@@ -1,9 +1,9 @@
 _demo() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
   case ${COMP_WORDS[1]} in
-    send) words='--text --file --nul --count --receive --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
-    receive) words='--text --file --hex --output --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
-    cfread) words='--context-trace --mask --clear-in-callback --null-callback --set-client --poll --block --stop-now --unschedule --open-twice --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
+    send) words='--text --file --nul --count --receive --foundation --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
+    receive) words='--text --file --hex --output --foundation --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
+    cfread) words='--corefoundation --context-trace --mask --clear-in-callback --null-callback --set-client --poll --block --stop-now --unschedule --open-twice --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
     echod) words='--host --unix --threads --closure --once --events --timeout --json --color --verbose --help' ;;
     help) words='--man --completion --help' ;;
     *) words='send receive cfread echod help --transport --color --version --help' ;;
