@@ -10,6 +10,7 @@ public import Dispatch
 /// A stream with a queue is kept alive until it is closed or loses the queue.
 ///
 /// Corresponds to `CFReadStreamSetDispatchQueue`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: DispatchQueue?) {
   unsafe SocketStreamsSetReadQueue(stream, queue?.nativeQueue)
 }
@@ -20,6 +21,7 @@ public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: Dispat
 /// A stream with a queue is kept alive until it is closed or loses the queue.
 ///
 /// Corresponds to `CFWriteStreamSetDispatchQueue`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFWriteStreamSetDispatchQueue(_ stream: CFWriteStream, _ queue: DispatchQueue?) {
   unsafe SocketStreamsSetWriteQueue(stream, queue?.nativeQueue)
 }
