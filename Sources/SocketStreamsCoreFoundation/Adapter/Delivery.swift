@@ -16,11 +16,10 @@ struct Delivery {
   /// How far the delivery on a dispatch queue is. CFStream calls the client there by way of a thread of its own; the next
   /// event is passed on only when the call for the one before has been put on the queue.
   enum Hop: Equatable {
-    case none
+    /// The loop of that thread has to turn so often until CFStream's own source was performed.
+    case here(turns: Int)
     /// ``StreamAdapter/takeStep()`` is on the queue.
     case onQueue
-    /// The thread's loop has to turn so often until CFStream's own source was performed.
-    case settling(turns: Int)
   }
 
   var due: DueEvents
@@ -28,7 +27,7 @@ struct Delivery {
   var places: [Place] = []
   /// Performed on the client's loops. `nil` before the stream was first scheduled, and after its end.
   var source: CFRunLoopSource?
-  var hop = Hop.none
+  var hop = Hop.here(turns: 0)
   var isOpened = false
   var isFinished = false
   var isDelivering = false
@@ -48,14 +47,23 @@ struct Delivery {
 
   mutating func placesChanged() {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }
-    if places.isEmpty, hop != .onQueue { hop = .none }
   }
 
-  /// Has the client's loops look.
-  func wake() {
-    guard let source else { return }
-    CFRunLoopSourceSignal(source)
-    // The source alone does not wake a loop that sleeps.
-    for place in places { CFRunLoopWakeUp(place.loop) }
+  /// What has the client's loops look, if there is something to see.
+  var wake: Wake? {
+    guard isLive, due.next != nil, let source else { return nil }
+    return Wake(source: source, places: places)
+  }
+
+  /// Done with no lock held: the loops that it wakes ask for it at once.
+  struct Wake {
+    fileprivate let source: CFRunLoopSource
+    fileprivate let places: [Place]
+
+    func perform() {
+      CFRunLoopSourceSignal(source)
+      // The source alone does not wake a loop that sleeps.
+      for place in places { CFRunLoopWakeUp(place.loop) }
+    }
   }
 }

@@ -40,8 +40,8 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
 
   // MARK: - What StreamAdapter asks
 
-  override func listen() {
-    input.setClient(.all) { [self] _, event in happened(event) }
+  override func listen(to events: StreamEvents) {
+    input.setClient(events) { [self] _, event in happened(event) }
     input.schedule(on: .shared)
   }
 

@@ -9,15 +9,20 @@ extension StreamAdapter {
 
   /// The core's stream has news.
   final func happened(_ event: StreamEvent) {
-    lock.withLock {
+    let wake = lock.withLock {
       delivery.due.happened(event)
-      if delivery.isLive, delivery.due.next != nil { delivery.wake() }
+      return delivery.wake
     }
+    wake?.perform()
   }
 
   // MARK: - In the client's calls. Nothing is passed on in these.
 
-  final func begin() { change { $0.isOpened = true } }
+  /// - Returns: What the client asks for.
+  final func begin() -> StreamEvents {
+    change { $0.isOpened = true }
+    return lock.withLock { delivery.due.wanted }
+  }
 
   /// It could not be opened, and CFStream says so itself.
   final func giveUp() { change { $0.isOpened = false } }
@@ -25,13 +30,15 @@ extension StreamAdapter {
   /// The client is about to read or write.
   final func dataMoves() { lock.withLock { delivery.due.dataMoved() } }
 
-  /// The client, or its replacement, asks for these events. What still holds is told to it, too.
+  /// The client, or its replacement, asks for these events. What still holds the core tells again.
   final func request(_ events: StreamEvents) {
-    let holds = !events.isEmpty && lock.withLock { delivery.due.isDataTold } && findData()
-    change { delivery in
-      delivery.due.request(events)
-      if holds { delivery.due.happened(data) }
-    }
+    change { $0.due.request(events) }
+    if lock.withLock({ delivery.isOpened && !delivery.isFinished }) { listen(events) }
+  }
+
+  /// Has the core tell this adapter what the client asks for, and always how opening and everything ended.
+  final func listen(_ wanted: StreamEvents) {
+    listen(to: [.openCompleted, .errorOccurred, .endEncountered, wanted.intersection(StreamEvents(data))])
   }
 
   final func schedule(_ loop: CFRunLoop, _ mode: CFString) {
@@ -74,17 +81,17 @@ extension StreamAdapter {
 
   /// Changes the state, and does what follows from it: keeps the stream or lets go of it, and wakes the client's loops.
   private func change(_ body: (inout Delivery) -> Void) {
-    let dropped = lock.withLock { () -> AnyObject? in
+    let (dropped, wake) = lock.withLock { () -> (AnyObject?, Delivery.Wake?) in
       body(&delivery)
       if delivery.isLive {
         if delivery.kept == nil { unsafe delivery.kept = identity?.takeUnretainedValue() }
-        if delivery.due.next != nil { delivery.wake() }
-        return nil
+        return (nil, delivery.wake)
       }
-      if delivery.isDelivering { return nil }
+      if delivery.isDelivering { return (nil, nil) }
       defer { delivery.kept = nil }
-      return delivery.kept
+      return (delivery.kept, nil)
     }
+    wake?.perform()
     // Its end may call back into this adapter.
     withExtendedLifetime(dropped) {}
   }
@@ -112,10 +119,10 @@ extension StreamAdapter {
     lock.lock()
     if delivery.isDelivering { return lock.unlock() }
     delivery.isDelivering = true
-    var told: [DueEvents.Step] = []
-    while delivery.isLive, delivery.isScheduled(on: loop), let step = delivery.due.next, !told.contains(step)
+    var told: StreamEvents = []
+    while delivery.isLive, delivery.isScheduled(on: loop), let step = delivery.due.next,
+      told.insert(StreamEvents(event(of: step))).inserted
     {
-      told.append(step)
       delivery.due.passedOn(step)
       lock.unlock()
       pass(on: step, by: signal)
@@ -124,6 +131,14 @@ extension StreamAdapter {
     delivery.isDelivering = false
     lock.unlock()
     change { _ in }
+  }
+
+  /// What CFStream is signalled for `step`.
+  private func event(of step: DueEvents.Step) -> StreamEvent {
+    switch step {
+    case .standIn: data
+    case .event(let event): event
+    }
   }
 
   private func pass(on step: DueEvents.Step, by signal: (StreamEvent, CFError?) -> Void) {
@@ -145,19 +160,12 @@ extension StreamAdapter {
       // its own it is called in the turn in which it is signalled.
       scheduleStream(CFRunLoopGetCurrent(), Self.ownSourceMode)
     }
-    let isDue = lock.withLock { () -> Bool in
-      switch delivery.hop {
-      case .onQueue: return false
-      case .settling(let turns) where turns > 0:
-        delivery.hop = .settling(turns: turns - 1)
-        delivery.wake()
-        return false
-      case .none where delivery.due.next == nil: return false
-      default:
-        delivery.hop = .onQueue
-        return true
-      }
+    let (isDue, wake) = lock.withLock { () -> (Bool, Delivery.Wake?) in
+      guard delivery.due.next != nil, case .here(let turns) = delivery.hop else { return (false, nil) }
+      delivery.hop = turns > 0 ? .here(turns: turns - 1) : .onQueue
+      return turns > 0 ? (false, delivery.wake) : (true, nil)
     }
+    wake?.perform()
     guard isDue else { return }
     unsafe SocketStreamsRunOnQueue(queue, Unmanaged.passRetained(self).toOpaque()) { adapter in
       unsafe Unmanaged<StreamAdapter>.fromOpaque(adapter).takeRetainedValue().takeStep()
@@ -171,18 +179,14 @@ extension StreamAdapter {
   private func takeStep() {
     lock.lock()
     guard delivery.isLive, let stream = delivery.kept, let step = delivery.due.next else {
-      delivery.hop = .none
+      delivery.hop = .here(turns: 0)
       return lock.unlock()
     }
     delivery.due.passedOn(step)
     lock.unlock()
     pass(on: step, by: signalDelayed)
-    lock.lock()
     // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
-    delivery.hop = .settling(turns: 1)
-    delivery.wake()
-    lock.unlock()
-    change { _ in }
+    change { $0.hop = .here(turns: 1) }
     withExtendedLifetime(stream) {}
   }
 

@@ -38,8 +38,8 @@ class StreamAdapter: @unchecked Sendable {
 
   // MARK: - What the two kinds of stream answer
 
-  /// Has the core's stream tell this adapter, on the library's thread, from now on.
-  func listen() {}
+  /// Has the core's stream tell this adapter of these events, on the library's thread, from now on.
+  func listen(to events: StreamEvents) {}
   /// Ends the core's stream, opened or not.
   func end() {}
   /// Whether the event of bytes or room still holds.
@@ -62,8 +62,7 @@ class StreamAdapter: @unchecked Sendable {
       unsafe failure?.report(refusal)
       return false
     }
-    begin()
-    listen()
+    listen(begin())
     if stream.open() { return true }
     giveUp()
     unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))

@@ -37,8 +37,8 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
 
   // MARK: - What StreamAdapter asks
 
-  override func listen() {
-    output.setClient(.all) { [self] _, event in happened(event) }
+  override func listen(to events: StreamEvents) {
+    output.setClient(events) { [self] _, event in happened(event) }
     output.schedule(on: .shared)
   }
 

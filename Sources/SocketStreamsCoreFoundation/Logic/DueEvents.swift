@@ -9,7 +9,7 @@ struct DueEvents: Equatable {
   /// The event that a read or a write asks for again.
   let data: StreamEvent
   private var latched: StreamEvents = []
-  private var wanted: StreamEvents = []
+  private(set) var wanted: StreamEvents = []
   /// The client was called for bytes or room, and has not read or written since: nobody announces that once more.
   private(set) var isDataTold = false
   /// The client was called for an end that it does not ask for, and has not read or written since.

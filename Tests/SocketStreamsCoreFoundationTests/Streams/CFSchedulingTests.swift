@@ -192,7 +192,7 @@ import Testing
       let got = read(stream, 7).bytes
       bytes.with { $0 += got }
     }
-    writer.onWrite = { stream, event in
+    writer.onWrite = { [unowned writer] stream, event in
       dispatchPrecondition(condition: .onQueue(queue))
       if event == .canAcceptBytes, writer.count(.canAcceptBytes) == 1 { write(stream, [1]) }
     }
