@@ -40,6 +40,12 @@ struct Delivery {
   /// Whether the stream may be called for an event.
   var isLive: Bool { isOpened && !isFinished && !due.isOver && !places.isEmpty }
 
+  /// What the core has to tell. Nothing to a stream that is polled, or read and written by who waits: it is asked then.
+  var needed: StreamEvents {
+    guard isOpened, !isFinished, due.isOpeningAwaited || !due.wanted.isEmpty else { return [] }
+    return [.openCompleted, .errorOccurred, .endEncountered, due.wanted.intersection(StreamEvents(due.data))]
+  }
+
   func isScheduled(on loop: CFRunLoop) -> Bool { places.contains { $0.loop === loop } }
 
   /// CFStream has its user's thread wait for the opening by running this mode.

@@ -42,7 +42,7 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
 
   override func listen(to events: StreamEvents) {
     input.setClient(events) { [self] _, event in happened(event) }
-    input.schedule(on: .shared)
+    if events.isEmpty { input.unschedule(from: .shared) } else { input.schedule(on: .shared) }
   }
 
   override func end() { socket.close(input) }

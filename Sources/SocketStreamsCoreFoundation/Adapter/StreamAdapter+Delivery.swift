@@ -18,10 +18,9 @@ extension StreamAdapter {
 
   // MARK: - In the client's calls. Nothing is passed on in these.
 
-  /// - Returns: What the client asks for.
-  final func begin() -> StreamEvents {
+  final func begin() {
     change { $0.isOpened = true }
-    return lock.withLock { delivery.due.wanted }
+    listen()
   }
 
   /// It could not be opened, and CFStream says so itself.
@@ -30,16 +29,14 @@ extension StreamAdapter {
   /// The client is about to read or write.
   final func dataMoves() { lock.withLock { delivery.due.dataMoved() } }
 
-  /// The client, or its replacement, asks for these events. What still holds the core tells again.
+  /// The client, or its replacement, asks for these events.
   final func request(_ events: StreamEvents) {
     change { $0.due.request(events) }
-    if lock.withLock({ delivery.isOpened && !delivery.isFinished }) { listen(events) }
+    listen()
   }
 
-  /// Has the core tell this adapter what the client asks for, and always how opening and everything ended.
-  final func listen(_ wanted: StreamEvents) {
-    listen(to: [.openCompleted, .errorOccurred, .endEncountered, wanted.intersection(StreamEvents(data))])
-  }
+  /// Has the core tell this adapter what it needs to know, which includes what still holds.
+  private func listen() { listen(to: lock.withLock { delivery.needed }) }
 
   final func schedule(_ loop: CFRunLoop, _ mode: CFString) {
     let source = lock.withLock { () -> CFRunLoopSource? in
@@ -55,6 +52,7 @@ extension StreamAdapter {
       }
       delivery.placesChanged()
     }
+    if lock.withLock({ delivery.due.isOpeningAwaited }) { listen() }
   }
 
   final func unschedule(_ loop: CFRunLoop, _ mode: CFString) {

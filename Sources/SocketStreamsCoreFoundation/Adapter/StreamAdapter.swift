@@ -38,7 +38,7 @@ class StreamAdapter: @unchecked Sendable {
 
   // MARK: - What the two kinds of stream answer
 
-  /// Has the core's stream tell this adapter of these events, on the library's thread, from now on.
+  /// Has the core's stream tell this adapter of these events, on the library's thread, from now on; of none, at no cost.
   func listen(to events: StreamEvents) {}
   /// Ends the core's stream, opened or not.
   func end() {}
@@ -62,7 +62,7 @@ class StreamAdapter: @unchecked Sendable {
       unsafe failure?.report(refusal)
       return false
     }
-    listen(begin())
+    begin()
     if stream.open() { return true }
     giveUp()
     unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))

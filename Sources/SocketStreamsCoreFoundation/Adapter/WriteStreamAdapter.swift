@@ -39,7 +39,7 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
 
   override func listen(to events: StreamEvents) {
     output.setClient(events) { [self] _, event in happened(event) }
-    output.schedule(on: .shared)
+    if events.isEmpty { output.unschedule(from: .shared) } else { output.schedule(on: .shared) }
   }
 
   override func end() { socket.close(output) }
