@@ -93,13 +93,13 @@ extension StreamAdapter {
 
   /// The source's work: passes on what is due, each event at most once, so that other sources get their turn.
   final func perform() {
-    lock.lock()
-    // A nested loop in a callback: the outer call looks again.
-    let stream = delivery.isLive && !delivery.isDelivering ? delivery.kept : nil
-    lock.unlock()
-    guard let stream else { return }
     let loop = CFRunLoopGetCurrent()!
-    if lock.withLock({ delivery.isAwaiting(on: loop) }) {
+    let (stream, isAwaiting) = lock.withLock {
+      // A nested loop in a callback: the outer call looks again.
+      (delivery.isLive && !delivery.isDelivering ? delivery.kept : nil, delivery.isAwaiting(on: loop))
+    }
+    guard let stream else { return }
+    if isAwaiting {
       // Whoever waits here may be on the queue itself.
       deliver(on: loop)
     } else if let queue = unsafe copyQueue() {
