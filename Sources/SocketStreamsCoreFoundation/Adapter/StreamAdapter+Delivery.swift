@@ -140,11 +140,6 @@ extension StreamAdapter {
 
   /// On the loop of CoreFoundation's thread for queues. Not under the lock.
   private func deliver(onQueue queue: UnsafeMutableRawPointer) {
-    if lock.withLock({ delivery.places.count == 1 }) {
-      // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
-      // its own it is called in the turn in which it is signalled.
-      scheduleStream(CFRunLoopGetCurrent(), Self.ownSourceMode)
-    }
     let isDue = lock.withLock { () -> Bool in
       switch delivery.hop {
       case .onQueue: return false
@@ -175,7 +170,12 @@ extension StreamAdapter {
       return lock.unlock()
     }
     delivery.due.passedOn(step)
+    // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
+    // its own it is called in the turn in which it is signalled. CFStream guards neither change nor use of that, so this is
+    // done here, where the client uses the stream, and not on CoreFoundation's thread.
+    let sharedLoop = delivery.places.count == 1 ? delivery.places[0].loop : nil
     lock.unlock()
+    if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
     pass(on: step, by: signalDelayed)
     lock.lock()
     // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
