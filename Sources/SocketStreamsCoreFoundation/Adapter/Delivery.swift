@@ -17,8 +17,8 @@ struct Delivery {
   /// event is passed on only when the call for the one before has been put on the queue.
   enum Hop: Equatable {
     case none
-    /// ``StreamAdapter/takeStep()`` is on the queue.
-    case onQueue
+    /// ``StreamAdapter/takeStep(_:)`` with this number is on the queue.
+    case onQueue(Int)
     /// The thread's loop has to turn so often until CFStream's own source was performed.
     case settling(turns: Int)
   }
@@ -28,7 +28,8 @@ struct Delivery {
   var places: [Place] = []
   /// Performed on the client's loops. `nil` before the stream was first scheduled, and after its end.
   var source: CFRunLoopSource?
-  var hop = Hop.none
+  private(set) var hop = Hop.none
+  private var hops = 0
   var isOpened = false
   var isFinished = false
   var isDelivering = false
@@ -48,8 +49,37 @@ struct Delivery {
 
   mutating func placesChanged() {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }
-    if places.isEmpty, hop != .onQueue { hop = .none }
+    // What is on its way to a queue does nothing when it gets there: that queue is not this stream's any more.
+    if places.isEmpty { hop = .none }
   }
+
+  // MARK: - On a dispatch queue
+
+  /// - Returns: The number of a hop that begins now, if it is time for one.
+  mutating func nextHop() -> Int? {
+    switch hop {
+    case .onQueue: return nil
+    case .settling(let turns) where turns > 0:
+      hop = .settling(turns: turns - 1)
+      wake()
+      return nil
+    case .none where due.next == nil: return nil
+    default:
+      hops += 1
+      hop = .onQueue(hops)
+      return hops
+    }
+  }
+
+  /// The hop with that number has passed on an event, or found nothing to pass on.
+  mutating func hopEnded(_ number: Int, hasPassedOn: Bool) {
+    guard hop == .onQueue(number) else { return }
+    hop = hasPassedOn ? .settling(turns: 1) : .none
+    // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
+    if hasPassedOn { wake() }
+  }
+
+  // MARK: - The loops
 
   /// Has the client's loops look.
   func wake() {

@@ -140,22 +140,11 @@ extension StreamAdapter {
 
   /// On the loop of CoreFoundation's thread for queues. Not under the lock.
   private func deliver(onQueue queue: UnsafeMutableRawPointer) {
-    let isDue = lock.withLock { () -> Bool in
-      switch delivery.hop {
-      case .onQueue: return false
-      case .settling(let turns) where turns > 0:
-        delivery.hop = .settling(turns: turns - 1)
-        delivery.wake()
-        return false
-      case .none where delivery.due.next == nil: return false
-      default:
-        delivery.hop = .onQueue
-        return true
-      }
-    }
-    guard isDue else { return }
-    unsafe SocketStreamsRunOnQueue(queue, Unmanaged.passRetained(self).toOpaque()) { adapter in
-      unsafe Unmanaged<StreamAdapter>.fromOpaque(adapter).takeRetainedValue().takeStep()
+    guard let number = lock.withLock({ delivery.nextHop() }) else { return }
+    let hop = unsafe Unmanaged.passRetained(QueueHop(self, number))
+    unsafe SocketStreamsRunOnQueue(queue, hop.toOpaque()) { hop in
+      let hop = unsafe Unmanaged<QueueHop>.fromOpaque(hop).takeRetainedValue()
+      hop.adapter.takeStep(hop.number)
     }
   }
 
@@ -163,10 +152,12 @@ extension StreamAdapter {
   private static var ownSourceMode: CFString { "SocketStreamsOwnSource".cfString }
 
   /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
-  private func takeStep() {
+  fileprivate func takeStep(_ number: Int) {
     lock.lock()
-    guard delivery.isLive, let stream = delivery.kept, let step = delivery.due.next else {
-      delivery.hop = .none
+    guard delivery.hop == .onQueue(number), delivery.isLive, let stream = delivery.kept,
+      let step = delivery.due.next
+    else {
+      delivery.hopEnded(number, hasPassedOn: false)
       return lock.unlock()
     }
     delivery.due.passedOn(step)
@@ -177,12 +168,7 @@ extension StreamAdapter {
     lock.unlock()
     if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
     pass(on: step, by: signalDelayed)
-    lock.lock()
-    // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
-    delivery.hop = .settling(turns: 1)
-    delivery.wake()
-    lock.unlock()
-    change { _ in }
+    change { $0.hopEnded(number, hasPassedOn: true) }
     withExtendedLifetime(stream) {}
   }
 
@@ -202,5 +188,16 @@ extension StreamAdapter {
       unsafe Unmanaged<StreamAdapter>.fromOpaque(info!).takeUnretainedValue().perform()
     }
     return unsafe CFRunLoopSourceCreate(nil, Self.sourceOrder, &context)!
+  }
+}
+
+/// What ``StreamAdapter/takeStep(_:)`` needs, on its way to a queue.
+private final class QueueHop {
+  let adapter: StreamAdapter
+  let number: Int
+
+  init(_ adapter: StreamAdapter, _ number: Int) {
+    self.adapter = adapter
+    self.number = number
   }
 }

@@ -38,4 +38,39 @@ import Testing
       }
     }
   }
+
+  // S111, S117: what was on its way to the old queue held up the new place until the old queue ran, and was then passed on
+  // there, beside the new one.
+  @Test(arguments: [false, true])
+  func aStreamThatLeavesAQueueWhichDoesNotRunIsServed(byALoop: Bool) throws {
+    let old = DispatchQueue(label: "SocketStreams.old"), new = DispatchQueue(label: "SocketStreams.new")
+    let sockets = SocketPairOfCF(), others = SocketPairOfCF()
+    let pair = CFPair(socket: sockets.first), other = CFPair(socket: others.first)
+    let client = CFClient(), otherClient = CFClient()
+    client.attach(to: pair.read)
+    otherClient.attach(to: other.read)
+    old.suspend()
+    CFReadStreamSetDispatchQueue(pair.read, old)
+    CFReadStreamOpen(pair.read)
+    sockets.second.send([1])
+    // Served by the same thread, later: when this one was called, the other is waiting for its queue.
+    CFReadStreamSetDispatchQueue(other.read, new)
+    CFReadStreamOpen(other.read)
+    #expect(eventually { otherClient.has(.openCompleted) })
+
+    if byALoop {
+      CFReadStreamSetDispatchQueue(pair.read, nil)
+      schedule(pair.read)
+      #expect(turn { client.events == [1, 2] })
+    } else {
+      CFReadStreamSetDispatchQueue(pair.read, new)
+      #expect(eventually { client.events == [1, 2] })
+    }
+    old.resume()
+    old.sync {}
+    #expect(client.events == [1, 2])
+    CFReadStreamClose(pair.read)
+    CFReadStreamClose(other.read)
+    EventBase.shared.sync {}
+  }
 }
