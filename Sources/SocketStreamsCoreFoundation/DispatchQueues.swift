@@ -12,7 +12,7 @@ public import Dispatch
 /// Corresponds to `CFReadStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: DispatchQueue?) {
-  unsafe SocketStreamsSetReadQueue(stream, queue?.nativeQueue)
+  StreamAdapter.changeQueue { unsafe SocketStreamsSetReadQueue(stream, queue?.nativeQueue) }
 }
 
 /// Has the client of `stream` called on `queue`, which must be serial, and takes the stream off every run loop; `nil` stops
@@ -23,7 +23,7 @@ public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: Dispat
 /// Corresponds to `CFWriteStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFWriteStreamSetDispatchQueue(_ stream: CFWriteStream, _ queue: DispatchQueue?) {
-  unsafe SocketStreamsSetWriteQueue(stream, queue?.nativeQueue)
+  StreamAdapter.changeQueue { unsafe SocketStreamsSetWriteQueue(stream, queue?.nativeQueue) }
 }
 
 extension DispatchQueue {

@@ -98,13 +98,7 @@ extension StreamAdapter {
     let stream = delivery.isLive && !delivery.isDelivering ? delivery.kept : nil
     lock.unlock()
     guard let stream else { return }
-    // CFStream has a lock of its own, under which it may call this adapter.
-    if let queue = unsafe copyQueue() {
-      unsafe deliver(onQueue: queue)
-      unsafe SocketStreamsReleaseQueue(queue)
-    } else {
-      deliver(on: CFRunLoopGetCurrent())
-    }
+    if !hopToQueue() { deliver(on: CFRunLoopGetCurrent()) }
     withExtendedLifetime(stream) {}
   }
 
@@ -138,13 +132,26 @@ extension StreamAdapter {
 
   // MARK: - On a dispatch queue
 
-  /// On the loop of CoreFoundation's thread for queues. Not under the lock.
-  private func deliver(onQueue queue: UnsafeMutableRawPointer) {
-    guard let number = lock.withLock({ delivery.nextHop() }) else { return }
-    let hop = unsafe Unmanaged.passRetained(QueueHop(self, number))
-    unsafe SocketStreamsRunOnQueue(queue, hop.toOpaque()) { hop in
-      let hop = unsafe Unmanaged<QueueHop>.fromOpaque(hop).takeRetainedValue()
-      hop.adapter.takeStep(hop.number)
+  /// Held while a stream gets a queue or loses it, and while it is asked for that: CFStream first schedules the stream on its
+  /// thread for queues, and sets the queue then. Taken before all others, and never while a client is called.
+  private static let queueChanges = Lock()
+
+  /// Gives a stream a queue, or takes it.
+  static func changeQueue(_ change: () -> Void) { queueChanges.withLock(change) }
+
+  /// - Returns: Whether the stream is on a queue, so that this is the loop of CoreFoundation's thread for queues.
+  private func hopToQueue() -> Bool {
+    Self.queueChanges.withLock {
+      guard let queue = unsafe copyQueue() else { return false }
+      if let number = lock.withLock({ delivery.nextHop() }) {
+        let hop = unsafe Unmanaged.passRetained(QueueHop(self, number))
+        unsafe SocketStreamsRunOnQueue(queue, hop.toOpaque()) { hop in
+          let hop = unsafe Unmanaged<QueueHop>.fromOpaque(hop).takeRetainedValue()
+          hop.adapter.takeStep(hop.number)
+        }
+      }
+      unsafe SocketStreamsReleaseQueue(queue)
+      return true
     }
   }
 
