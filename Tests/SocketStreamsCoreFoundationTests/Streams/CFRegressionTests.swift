@@ -26,4 +26,30 @@ import Testing
       #expect(fcntl(sockets.first, F_GETFL) & O_NONBLOCK == 0)
     }
   }
+
+  // S176. The error of somebody else's stream has any numbers in it; one beyond 32 bits ended the process.
+  @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300])
+  func numbersInOthersErrorsMayBeOdd(_ number: Double) throws {
+    var value = number
+    let odd = CFNumberCreate(nil, .doubleType, &value)!
+    for (domain, key) in [
+      (kCFErrorDomainCFNetwork, kCFGetAddrInfoFailureKey),
+      (kCFErrorDomainPOSIX, "SocketStreamsErrorDomain".cf),
+    ] {
+      var keys: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque())]
+      var values: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(odd).toOpaque())]
+      let error = try #require(CFErrorCreateWithUserInfoKeysAndValues(nil, domain, 2, &keys, &values, 1))
+      var table = CFReadStreamCallBacks()
+      table.version = 2
+      table.open = { _, failure, isComplete, info in
+        isComplete?.pointee = true
+        failure?.pointee = Unmanaged<CFError>.fromOpaque(info!).retain()
+        return false
+      }
+      let stream = CFReadStreamCreate(nil, &table, Unmanaged.passUnretained(error).toOpaque())!
+        .takeRetainedValue()
+      #expect(!CFReadStreamOpen(stream))
+      #expect(CFReadStreamGetError(stream).error == 2)
+    }
+  }
 }
