@@ -30,6 +30,8 @@ final class DelegateDelivery: @unchecked Sendable {
   private weak var heldDelegate: (any StreamDelegate)?
   /// The owner, while it is kept alive.
   private var kept: Stream?
+  /// This object is the client of the CF stream, and stays it: CFStream does not guard its client, and a delegate may go on
+  /// any thread. The events then find nobody.
   private var hasClient = false
 
   init(_ handle: CFStreamHandle) {
@@ -52,7 +54,6 @@ final class DelegateDelivery: @unchecked Sendable {
     }
     guard let handle else { return }
     removeAllPlaces(from: handle)
-    if lock.withLock({ hasClient }) { handle.removeClient() }
   }
 
   // MARK: - The delegate
@@ -71,21 +72,8 @@ final class DelegateDelivery: @unchecked Sendable {
       }
       change {}
       if isFirst, let handle { handle.setClient(self) }
-      if newValue == nil { removeClient() } else { lookLater() }
+      if newValue != nil { lookLater() }
     }
-  }
-
-  /// Without a delegate CFStream needs no client. On another thread than the one that may be calling the client it stays,
-  /// since CFStream does not guard it; its events then find nobody.
-  private func removeClient() {
-    let loop: CFRunLoop = CFRunLoopGetCurrent()
-    let isDue = lock.withLock {
-      let isHere = wasScheduled ? !places.isEmpty && places.allSatisfy { $0.loop === loop } : !isOpened
-      guard hasClient, isHere else { return false }
-      hasClient = false
-      return true
-    }
-    if isDue, let handle { handle.removeClient() }
   }
 
   // MARK: - What the stream does
