@@ -43,7 +43,7 @@ final class KnownLoops: @unchecked Sendable {
 /// Has a run loop do some work the next time it runs in a mode: by a timer, which wakes the loop, as a block for it does not.
 ///
 /// Foundation never frees a timer, nor what its block holds. That is no more than this object once the work was done or is not
-/// wanted, and one for each run loop, which is known from then on.
+/// wanted, and one for each place that is scheduled before its run loop is first found: it is known from then on.
 ///
 /// `@unchecked Sendable`: what changes is guarded by `lock`. The timer is made before anyone else knows this object.
 final class LoopFinder: @unchecked Sendable {

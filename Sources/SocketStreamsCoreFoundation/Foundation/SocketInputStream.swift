@@ -9,14 +9,16 @@ import SocketStreams
 ///
 /// On Apple's platforms the two are one type; on Linux this class is the bridge. A stream of
 /// `Stream.getStreamsToHost(withName:port:inputStream:outputStream:)` is one of these. As a stream of Foundation's it is used
-/// by one thread at a time; `schedule(in:forMode:)`, `remove(from:forMode:)`, and dropping the delegate are safe on any.
+/// by one thread at a time, scheduling and removing included: CoreFoundation guards none of it. Any thread may run its loops,
+/// and the delegate may go on any.
 ///
 /// The delegate is called on the threads of the run loops in which the stream is scheduled, with one event a call, and not
 /// from within another call. An open stream that is scheduled stays alive until it is closed, removed from all its loops, or
 /// has told of its end or failure. Otherwise dropping it closes it, if nobody else has its `CFReadStream`.
 ///
 /// As the body of a request, a stream needs no run loop. But `URLSession` on Linux takes a body for complete as soon as no
-/// bytes wait when it asks for some: what is written to the other end of a bound pair later than that is not sent.
+/// bytes wait when it asks for some: what is written to the other end of a bound pair later than that is not sent, and a
+/// stream to a host that is still opening is an empty body.
 ///
 /// Corresponds to the toll-free bridge between `CFReadStream` and `NSInputStream`.
 public final class SocketInputStream: InputStream {

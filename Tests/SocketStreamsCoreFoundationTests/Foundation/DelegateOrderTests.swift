@@ -281,7 +281,7 @@ private let permutations: [[Step]] = [
     #expect(recorder.mostNested == 1)
   }
 
-  // S96, S107: any thread may schedule and remove, at any time.
+  // S96, S107: changes that come from several threads are put in order.
   @Test func schedulingOnManyThreadsAtOnceIsSafe() throws {
     let (pair, peer) = try FoundationPair.connected()
     let threads = [LoopThread(), LoopThread()]
