@@ -100,7 +100,8 @@ final class DelegateDelivery: @unchecked Sendable {
     noticeOpening()
     guard let handle, lock.withLock({ isOpened }) else { return }
     change { events.closed() }
-    forgetPlaces()
+    // CFStream lets go of them itself.
+    removeAllPlaces(from: nil)
     handle.close()
   }
 
@@ -171,17 +172,17 @@ final class DelegateDelivery: @unchecked Sendable {
   /// Changes the state, and does what follows from it: keeps the stream or lets go of it.
   @discardableResult
   func change<Result>(_ body: () -> Result) -> Result {
-    // Let go of after the lock.
-    let delegate = delegate
-    let (result, dropped) = lock.withLock { () -> (Result, Stream?) in
+    let (result, dropped, delegate) = lock.withLock { () -> (Result, Stream?, (any StreamDelegate)?) in
       let result = body()
+      // Let go of after the lock.
+      let delegate = heldDelegate
       let isWaiting = isOpened && !events.isOver && !places.isEmpty
       if isWaiting, delegate != nil || !events.isEndSeen {
         if kept == nil { kept = owner }
-        return (result, nil)
+        return (result, nil, delegate)
       }
       defer { kept = nil }
-      return (result, kept)
+      return (result, kept, delegate)
     }
     withExtendedLifetime((dropped, delegate)) {}
     return result
