@@ -94,5 +94,6 @@ private func printStreamsOfFoundation(_ path: String) {
   let none = InputStream(fileAtPath: path + "/none")!
   none.open()
   let error = none.streamError as NSError?
-  print(none.streamStatus.rawValue, error?.domain ?? "", error?.localizedDescription ?? "", none.hasBytesAvailable)
+  print(none.streamStatus.rawValue, error?.domain ?? "", none.hasBytesAvailable)
+  print(error?.localizedDescription ?? "none")
 }
