@@ -4,10 +4,6 @@
 import Foundation
 import SocketStreamsCoreFoundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Sends a line and prints what comes back, until the peer ends.
 final class LineClient: NSObject, StreamDelegate {
   private let input: InputStream
@@ -73,19 +69,6 @@ func asReadStream(_ stream: InputStream) -> CFReadStream? {
 func setLimits(_ stream: InputStream) -> Bool {
   stream.setProperty(10, forKey: Stream.PropertyKey(rawValue: "SocketStreamsReadTimeout"))
     && stream.setProperty(10, forKey: Stream.PropertyKey(rawValue: "SocketStreamsConnectTimeout"))
-}
-
-/// The body of an upload that is written while it is sent.
-func upload(to url: URL) -> (request: URLRequest, body: OutputStream)? {
-  var input: InputStream?
-  var output: OutputStream?
-  Stream.getBoundStreams(withBufferSize: 65_536, inputStream: &input, outputStream: &output)
-  guard let input, let output else { return nil }
-  var request = URLRequest(url: url)
-  request.httpMethod = "POST"
-  request.httpBodyStream = input
-  output.open()
-  return (request, output)
 }
 
 let arguments = CommandLine.arguments.dropFirst()

@@ -6,9 +6,9 @@ public import Dispatch
 import SocketStreams
 
 /// Has the client of `stream` called on `queue`, which must be serial, and takes the stream off every run loop; `nil` stops
-/// the calls. Works for any stream of CoreFoundation's, from any thread.
+/// the calls. Works for any stream of CoreFoundation's, while nobody else uses the stream; CoreFoundation guards none of it.
 ///
-/// A stream with a queue is kept alive until it is closed or loses the queue.
+/// A stream with a queue is kept alive until it is closed, loses the queue, or has told of its end.
 ///
 /// Corresponds to `CFReadStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -17,9 +17,9 @@ public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: Dispat
 }
 
 /// Has the client of `stream` called on `queue`, which must be serial, and takes the stream off every run loop; `nil` stops
-/// the calls. Works for any stream of CoreFoundation's, from any thread.
+/// the calls. Works for any stream of CoreFoundation's, while nobody else uses the stream; CoreFoundation guards none of it.
 ///
-/// A stream with a queue is kept alive until it is closed or loses the queue.
+/// A stream with a queue is kept alive until it is closed, loses the queue, or has told of its end.
 ///
 /// Corresponds to `CFWriteStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase

@@ -53,7 +53,7 @@ public final class EventBase: Sendable, CustomStringConvertible {
   }
 
   /// The base that the library runs for itself, from its first use until the process ends. For the streams of modules
-  /// that have no base of their user's; no client may be called on it.
+  /// that have no base of their user's; no user's client may be called on it.
   package static let shared = EventBase(EventLoop.shared)
 
   // MARK: - Running

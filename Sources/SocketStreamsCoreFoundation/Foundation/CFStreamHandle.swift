@@ -114,13 +114,6 @@ enum CFStreamHandle {
       unsafe CFWriteStreamSetClient(stream, events, { _, event, info in unsafe tell(info, event) }, &context)
     }
   }
-
-  func removeClient() {
-    switch self {
-    case .reading(let stream): CFReadStreamSetClient(stream, 0, nil, nil)
-    case .writing(let stream): CFWriteStreamSetClient(stream, 0, nil, nil)
-    }
-  }
 }
 
 /// The client's call. Without an `info` it was removed meanwhile.

@@ -10,24 +10,28 @@ extension DelegateDelivery {
   func schedule(in runLoop: RunLoop, _ mode: RunLoop.Mode) {
     noticeOpening()
     let place = LoopPlace(runLoop, mode)
-    let finder = placing.withLock { () -> LoopFinder? in
+    let finder = placing.withLock { () -> Timer? in
       let finder = lock.withLock { accept(place) }
       putPlaces()
       return finder
     }
-    finder?.start(on: runLoop, mode)
+    if let finder { runLoop.add(finder, forMode: mode) }
     change {}
     lookLater()
   }
 
   /// - Returns: What finds out which loop it is, if nobody knows.
-  private func accept(_ place: LoopPlace) -> LoopFinder? {
+  private func accept(_ place: LoopPlace) -> Timer? {
     let isKnown = places.contains { $0.runLoop === place.runLoop && $0.mode == place.mode }
     if events.isOver || isKnown { return nil }
     if wasScheduled, isOpened { events.scheduledAgain() }
     wasScheduled = true
     places.append(place)
-    if place.loop == nil { place.finder = LoopFinder { [self] in found(place.runLoop) } }
+    if place.loop == nil {
+      place.finder = Timer(timeInterval: 0, repeats: false) { [weak self, weak place] _ in
+        if let place { self?.found(place.runLoop) }
+      }
+    }
     return place.finder
   }
 
@@ -40,7 +44,7 @@ extension DelegateDelivery {
         for place in found { place.loop = loop }
         return found.compactMap { $0.takeFinder() }
       }
-      for finder in finders { finder.cancel() }
+      for finder in finders { finder.invalidate() }
       putPlaces()
     }
     lookLater()
@@ -72,28 +76,19 @@ extension DelegateDelivery {
     if let handle, handle.status != .notOpen { beginPlacing() }
   }
 
-  /// CFStream has let go of them itself.
-  func forgetPlaces() {
+  /// - Parameter handle: `nil` if CFStream lets go of them itself.
+  func removeAllPlaces(from handle: CFStreamHandle?) {
     placing.withLock {
-      for place in takeAllPlaces() { take(place, from: nil) }
-    }
-  }
-
-  func removeAllPlaces(from handle: CFStreamHandle) {
-    placing.withLock {
-      for place in takeAllPlaces() { take(place, from: handle) }
-    }
-  }
-
-  private func takeAllPlaces() -> [LoopPlace] {
-    lock.withLock {
-      defer { places = [] }
-      return places
+      let all = lock.withLock {
+        defer { places = [] }
+        return places
+      }
+      for place in all { take(place, from: handle) }
     }
   }
 
   private func take(_ place: LoopPlace, from handle: CFStreamHandle?) {
-    lock.withLock { place.takeFinder() }?.cancel()
+    lock.withLock { place.takeFinder() }?.invalidate()
     if place.isPlaced, let loop = place.loop { handle?.unschedule(loop, place.cfMode) }
   }
 

@@ -30,6 +30,8 @@ final class DelegateDelivery: @unchecked Sendable {
   private weak var heldDelegate: (any StreamDelegate)?
   /// The owner, while it is kept alive.
   private var kept: Stream?
+  /// This object is the client of the CF stream, and stays it: CFStream does not guard its client, and a delegate may go on
+  /// any thread. The events then find nobody.
   private var hasClient = false
 
   init(_ handle: CFStreamHandle) {
@@ -52,7 +54,6 @@ final class DelegateDelivery: @unchecked Sendable {
     }
     guard let handle else { return }
     removeAllPlaces(from: handle)
-    if lock.withLock({ hasClient }) { handle.removeClient() }
   }
 
   // MARK: - The delegate
@@ -71,21 +72,8 @@ final class DelegateDelivery: @unchecked Sendable {
       }
       change {}
       if isFirst, let handle { handle.setClient(self) }
-      if newValue == nil { removeClient() } else { lookLater() }
+      if newValue != nil { lookLater() }
     }
-  }
-
-  /// Without a delegate CFStream needs no client. On another thread than the one that may be calling the client it stays,
-  /// since CFStream does not guard it; its events then find nobody.
-  private func removeClient() {
-    let loop: CFRunLoop = CFRunLoopGetCurrent()
-    let isDue = lock.withLock {
-      let isHere = wasScheduled ? !places.isEmpty && places.allSatisfy { $0.loop === loop } : !isOpened
-      guard hasClient, isHere else { return false }
-      hasClient = false
-      return true
-    }
-    if isDue, let handle { handle.removeClient() }
   }
 
   // MARK: - What the stream does
@@ -112,7 +100,8 @@ final class DelegateDelivery: @unchecked Sendable {
     noticeOpening()
     guard let handle, lock.withLock({ isOpened }) else { return }
     change { events.closed() }
-    forgetPlaces()
+    // CFStream lets go of them itself.
+    removeAllPlaces(from: nil)
     handle.close()
   }
 
@@ -183,17 +172,17 @@ final class DelegateDelivery: @unchecked Sendable {
   /// Changes the state, and does what follows from it: keeps the stream or lets go of it.
   @discardableResult
   func change<Result>(_ body: () -> Result) -> Result {
-    // Let go of after the lock.
-    let delegate = delegate
-    let (result, dropped) = lock.withLock { () -> (Result, Stream?) in
+    let (result, dropped, delegate) = lock.withLock { () -> (Result, Stream?, (any StreamDelegate)?) in
       let result = body()
+      // Let go of after the lock.
+      let delegate = heldDelegate
       let isWaiting = isOpened && !events.isOver && !places.isEmpty
       if isWaiting, delegate != nil || !events.isEndSeen {
         if kept == nil { kept = owner }
-        return (result, nil)
+        return (result, nil, delegate)
       }
       defer { kept = nil }
-      return (result, kept)
+      return (result, kept, delegate)
     }
     withExtendedLifetime((dropped, delegate)) {}
     return result

@@ -39,33 +39,3 @@ final class KnownLoops: @unchecked Sendable {
     return loop
   }
 }
-
-/// Has a run loop do some work the next time it runs in a mode: by a timer, which wakes the loop, as a block for it does not.
-///
-/// Foundation never frees a timer, nor what its block holds. That is no more than this object once the work was done or is not
-/// wanted, and one for each run loop, which is known from then on.
-///
-/// `@unchecked Sendable`: what changes is guarded by `lock`. The timer is made before anyone else knows this object.
-final class LoopFinder: @unchecked Sendable {
-  private let lock = Lock()
-  private var work: (() -> Void)?
-  private var timer: Timer?
-
-  init(_ work: @escaping () -> Void) {
-    self.work = work
-    timer = Timer(timeInterval: 0, repeats: false) { [self] _ in takeAll().work?() }
-  }
-
-  func start(on runLoop: RunLoop, _ mode: RunLoop.Mode) {
-    if let timer = lock.withLock({ timer }) { runLoop.add(timer, forMode: mode) }
-  }
-
-  func cancel() { takeAll().timer?.invalidate() }
-
-  private func takeAll() -> (work: (() -> Void)?, timer: Timer?) {
-    lock.withLock {
-      defer { (work, timer) = (nil, nil) }
-      return (work, timer)
-    }
-  }
-}

@@ -14,8 +14,9 @@ final class LoopPlace: @unchecked Sendable {
   let cfMode: CFString
   /// The loop itself, once it is known.
   var loop: CFRunLoop?
-  /// Finds out the loop. Until then.
-  var finder: LoopFinder?
+  /// Finds out the loop, until then: a timer, which wakes the run loop, as a block for it does not. Foundation never frees a
+  /// timer, nor what its block holds: so the block holds nothing.
+  var finder: Timer?
   /// CFStream knows this place.
   var isPlaced = false
   /// ``DelegateDelivery/look(_:)`` will be called on the loop.
@@ -29,7 +30,7 @@ final class LoopPlace: @unchecked Sendable {
   }
 
   /// The finder, which is needed no more.
-  func takeFinder() -> LoopFinder? {
+  func takeFinder() -> Timer? {
     defer { finder = nil }
     return finder
   }

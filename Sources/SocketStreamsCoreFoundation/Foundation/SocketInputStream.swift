@@ -9,14 +9,15 @@ import SocketStreams
 ///
 /// On Apple's platforms the two are one type; on Linux this class is the bridge. A stream of
 /// `Stream.getStreamsToHost(withName:port:inputStream:outputStream:)` is one of these. As a stream of Foundation's it is used
-/// by one thread at a time; `schedule(in:forMode:)`, `remove(from:forMode:)`, and dropping the delegate are safe on any.
+/// by one thread at a time, scheduling and removing included: CoreFoundation guards none of it. Any thread may run its loops,
+/// and the delegate may go on any.
 ///
 /// The delegate is called on the threads of the run loops in which the stream is scheduled, with one event a call, and not
 /// from within another call. An open stream that is scheduled stays alive until it is closed, removed from all its loops, or
 /// has told of its end or failure. Otherwise dropping it closes it, if nobody else has its `CFReadStream`.
 ///
-/// As the body of a request, a stream needs no run loop. But `URLSession` on Linux takes a body for complete as soon as no
-/// bytes wait when it asks for some: what is written to the other end of a bound pair later than that is not sent.
+/// As the body of a request, a stream needs no run loop. What is not written yet when the body is asked for needs
+/// ``waitsForBytes``.
 ///
 /// Corresponds to the toll-free bridge between `CFReadStream` and `NSInputStream`.
 public final class SocketInputStream: InputStream {
@@ -25,6 +26,13 @@ public final class SocketInputStream: InputStream {
   public let cfReadStream: CFReadStream
   private let handle: CFStreamHandle
   private let delivery: DelegateDelivery
+
+  /// Whether ``hasBytesAvailable`` is true also when a read would have to wait for bytes; false by default.
+  ///
+  /// For consumers that take its being false for the end, as `URLSession` on Linux takes it of a body: without this they send
+  /// of a bound pair what was written by then, and nothing of a stream that is still opening. Set before the stream is handed
+  /// over. `NSInputStream` allows for it: true if it is impossible to tell without a read.
+  public var waitsForBytes = false
 
   /// Makes a stream of any `CFReadStream`, which it retains. Its client is replaced when this stream gets a delegate.
   public init(_ readStream: CFReadStream) {
@@ -69,8 +77,11 @@ public final class SocketInputStream: InputStream {
     return true
   }
 
-  /// Whether a read would not wait. Corresponds to `CFReadStreamHasBytesAvailable`.
-  public override var hasBytesAvailable: Bool { handle.hasData }
+  /// Whether a read would not wait, or with ``waitsForBytes`` whether bytes may still come. Corresponds to
+  /// `CFReadStreamHasBytesAvailable`.
+  public override var hasBytesAvailable: Bool { handle.hasData || waitsForBytes && mayStillHaveBytes }
+
+  private var mayStillHaveBytes: Bool { [.opening, .open, .reading].contains(streamStatus) }
 
   /// Corresponds to `CFReadStreamGetStatus`.
   public override var streamStatus: Stream.Status { Stream.Status(handle.status) }

@@ -13,7 +13,7 @@ struct DelegateEvents: Equatable {
   private var isDataTold = false
   /// Bytes or room may have been announced to nobody, or to another delegate.
   private(set) var owesData = false
-  /// ``data`` was found out here, and CFStream may be about to tell the same.
+  /// ``data`` is due or told, and CFStream may be about to tell the same.
   private var isDataAhead = false
   /// A delegate is being called. The next event waits until it returns, nested run loops included.
   private(set) var isTelling = false
@@ -74,8 +74,10 @@ struct DelegateEvents: Equatable {
     isDataAhead = false
   }
 
-  /// The stream is scheduled again. What CFStream was telling when it was removed, on another thread, it forgot.
-  mutating func scheduledAgain() { owesData = owesData || !isDataTold }
+  /// The stream is scheduled again. CFStream may tell once more of bytes or room that it told of before.
+  mutating func scheduledAgain() {
+    if isDataTold || due.contains(StreamEvents(data)) { isDataAhead = true }
+  }
 
   /// The wall: nothing is told afterwards.
   mutating func closed() {

@@ -143,6 +143,32 @@ import Testing
     #expect(recorder.events == [])
   }
 
+  // S7, S8: CFStream has a client, which knows the CF stream.
+  @Test(arguments: [false, true])
+  func theStreamOfCoreFoundationGoesToo(_ dropsDelegate: Bool) throws {
+    weak var reading: CFReadStream?
+    weak var writing: CFWriteStream?
+    let recorder = Recorder()
+    do {
+      let (pair, peer) = try FoundationPair.connected()
+      reading = (pair.input as? SocketInputStream)?.cfReadStream
+      writing = (pair.output as? SocketOutputStream)?.cfWriteStream
+      for stream in [pair.input, pair.output] as [Stream] {
+        stream.delegate = recorder
+        stream.schedule(in: .current, forMode: .default)
+      }
+      peer.send([1])
+      #expect(turn { recorder.has(.hasBytesAvailable) && recorder.has(.hasSpaceAvailable) })
+      for stream in [pair.input, pair.output] as [Stream] {
+        if dropsDelegate { stream.delegate = nil }
+        stream.remove(from: .current, forMode: .default)
+      }
+      #expect(reading != nil && writing != nil)
+    }
+    #expect(reading == nil)
+    #expect(writing == nil)
+  }
+
   // S22: read to its end without a delegate, an end that nobody else will hear of.
   @Test func aStreamThatWasReadToItsEndIsNotKept() throws {
     weak var known: InputStream?

@@ -281,7 +281,50 @@ private let permutations: [[Step]] = [
     #expect(recorder.mostNested == 1)
   }
 
-  // S96, S107: any thread may schedule and remove, at any time.
+  // S111: bytes that nobody reads, told on one thread, are not told once more on another.
+  @Test func bytesThatWaitAreNotToldAgainAfterAMove() throws {
+    let (pair, peer) = try FoundationPair.connected()
+    let thread = LoopThread()
+    let runLoop = thread.runLoop
+    let recorder = Recorder()
+    pair.input.delegate = recorder
+    pair.input.schedule(in: runLoop, forMode: .default)
+    peer.send([1])
+    #expect(eventually { recorder.has(.hasBytesAvailable) })
+    for _ in 0..<3 {
+      pair.input.remove(from: runLoop, forMode: .default)
+      thread.sync {}
+      pair.input.schedule(in: .current, forMode: .default)
+      settle()
+      pair.input.remove(from: .current, forMode: .default)
+      pair.input.schedule(in: runLoop, forMode: .default)
+      thread.sync {}
+    }
+    pair.input.remove(from: runLoop, forMode: .default)
+    pair.input.schedule(in: .current, forMode: .default)
+    settle()
+    #expect(recorder.events == [1, 2])
+    #expect(read(pair.input) == [1])
+    peer.send([2])
+    #expect(turn { recorder.count(.hasBytesAvailable) == 2 })
+  }
+
+  // S111: between any two turns of the loop, in which CFStream may know of an event that it did not tell.
+  @Test(arguments: 0..<6) func schedulingAgainLosesAndRepeatsNothing(_ turns: Int) throws {
+    let (pair, peer) = try FoundationPair.connected()
+    let recorder = Recorder()
+    pair.input.delegate = recorder
+    pair.input.schedule(in: .current, forMode: .default)
+    peer.send([1])
+    for _ in 0..<turns { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.1, true) }
+    pair.input.remove(from: .current, forMode: .default)
+    pair.input.schedule(in: .current, forMode: .default)
+    #expect(turn { recorder.has(.hasBytesAvailable) })
+    settle()
+    #expect(recorder.events == [1, 2])
+  }
+
+  // S96, S107: changes that come from several threads are put in order.
   @Test func schedulingOnManyThreadsAtOnceIsSafe() throws {
     let (pair, peer) = try FoundationPair.connected()
     let threads = [LoopThread(), LoopThread()]

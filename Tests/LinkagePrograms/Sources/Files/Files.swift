@@ -43,10 +43,23 @@ private func read(_ stream: CFReadStream) {
   print(CFReadStreamSetProperty(stream, string("unknown"), nil), CFReadStreamRead(stream, &room, 20))
   print(CFReadStreamRead(stream, &room, 20), CFReadStreamGetStatus(stream).rawValue)
   let error = CFReadStreamGetError(stream)
-  print("error", error.domain, error.error, CFReadStreamCopyError(stream).map(CFErrorGetCode) as Any)
+  print("error", error.domain, error.error)
+  CFReadStreamCopyError(stream).map(printError)
   CFReadStreamClose(stream)
   print(CFReadStreamGetStatus(stream).rawValue)
 }
+
+/// The texts too, which come from the user info or from whoever knows the domain.
+private func printError(_ error: CFError) {
+  print("domain", text(CFErrorGetDomain(error)), "code", CFErrorGetCode(error))
+  print("description", text(CFErrorCopyDescription(error)))
+  print("reason", text(CFErrorCopyFailureReason(error)))
+  let information = CFErrorCopyUserInfo(error) as AnyObject as? [String: Any] ?? [:]
+  for (key, value) in information.sorted(by: { $0.key < $1.key }) { print("user info", key, value) }
+  print("entries", information.count)
+}
+
+private func text(_ string: CFString?) -> String { string.map { "\($0)" } ?? "none" }
 
 /// The client is called by the run loop for each part that it reads.
 private func events(of stream: CFReadStream) {
@@ -80,5 +93,7 @@ private func printStreamsOfFoundation(_ path: String) {
   }
   let none = InputStream(fileAtPath: path + "/none")!
   none.open()
-  print(none.streamStatus.rawValue, (none.streamError as NSError?)?.domain ?? "", none.hasBytesAvailable)
+  let error = none.streamError as NSError?
+  print(none.streamStatus.rawValue, error?.domain ?? "", none.hasBytesAvailable)
+  print(error?.localizedDescription ?? "none")
 }
