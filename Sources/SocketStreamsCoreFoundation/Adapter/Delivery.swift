@@ -7,10 +7,14 @@ import SocketStreams
 /// The state of a half's delivery.
 @safe
 struct Delivery {
-  /// A run loop, in one of its modes.
+  /// A run loop, in one of its modes, and the source that is performed there: each has its own, as whoever performs a source
+  /// takes the signal from all others.
   struct Place {
     let loop: CFRunLoop
     let mode: CFString
+    let source: CFRunLoopSource
+
+    func isAt(_ loop: CFRunLoop, _ mode: CFString) -> Bool { self.loop === loop && CFEqual(self.mode, mode) }
   }
 
   /// How far the delivery on a dispatch queue is. CFStream calls the client there by way of a thread of its own; the next
@@ -25,8 +29,6 @@ struct Delivery {
   var due: DueEvents
   /// Where the stream is scheduled, each place once.
   var places: [Place] = []
-  /// Performed on the client's loops. `nil` before the stream was first scheduled, and after its end.
-  var source: CFRunLoopSource?
   var hop = Hop.here(turns: 0)
   var isOpened = false
   var isFinished = false
@@ -55,21 +57,27 @@ struct Delivery {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }
   }
 
-  /// What has the client's loops look, if there is something to see.
-  var wake: Wake? {
-    guard isLive, due.next != nil, let source else { return nil }
-    return Wake(source: source, places: places)
+  /// A thread waits for the opening by running this loop.
+  func isAwaiting(on loop: CFRunLoop) -> Bool {
+    due.isOpeningAwaited && places.contains { $0.isAt(loop, Self.awaitingMode) }
   }
+
+  /// What has the client's loops look, if there is something to see.
+  var wake: Wake? { isLive && due.next != nil ? Wake(places: places) : nil }
+
+  /// What has threads look that wait for the opening, after somebody else was told of it.
+  var wakeOfWaiting: Wake? { due.isOpeningAwaited ? Wake(places: places) : nil }
 
   /// Done with no lock held: the loops that it wakes ask for it at once.
   struct Wake {
-    fileprivate let source: CFRunLoopSource
     fileprivate let places: [Place]
 
     func perform() {
-      CFRunLoopSourceSignal(source)
-      // The source alone does not wake a loop that sleeps.
-      for place in places { CFRunLoopWakeUp(place.loop) }
+      for place in places {
+        CFRunLoopSourceSignal(place.source)
+        // The source alone does not wake a loop that sleeps.
+        CFRunLoopWakeUp(place.loop)
+      }
     }
   }
 }

@@ -84,7 +84,8 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
         _ = input.waitUntilReady()
       }
     } catch {
-      unsafe failure?.report(error)
+      // Closed meanwhile by another thread, which is no failure.
+      if input.status != .closed { unsafe failure?.report(error) }
       return -1
     }
   }
@@ -96,10 +97,13 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
   ) -> UnsafePointer<UInt8>? {
     unsafe atEnd?.pointee = false
     unsafe count?.pointee = 0
-    guard wouldReadAtOnce else { return nil }
+    guard wouldReadAtOnce else {
+      unsafe failure?.report(input.error)
+      return nil
+    }
     dataMoves()
     if unsafe shown.isEmpty {
-      unsafe shown = .allocate(byteCount: input.property(.inputLimit) ?? 32_768, alignment: 16)
+      unsafe shown = .allocate(byteCount: 32_768, alignment: 16)
     }
     let room = unsafe limit > 0 ? min(limit, shown.count) : shown.count
     do {

@@ -9,28 +9,38 @@ import SocketStreams
 /// `@unchecked Sendable`: what changes is guarded by `lock`.
 final class SharedSocket: @unchecked Sendable {
   private let lock = Lock()
-  private var closesByHalf: Bool
+  private let isHalfByDefault: Bool
+  private var isHalf: Bool
+  private var isWriterDone = false
   private var isReaderDone: Bool
   private var heldOutput: WriteStream?
 
   /// - Parameters:
   ///   - hasReader: Whether there is a read stream that may still be closed.
-  ///   - closesByHalf: What ``closesHalf`` is at first.
-  init(hasReader: Bool, closesByHalf: Bool) {
-    self.closesByHalf = closesByHalf
+  ///   - closesHalf: What ``closesHalf`` is at first.
+  init(hasReader: Bool, closesHalf: Bool) {
+    isHalfByDefault = closesHalf
+    isHalf = closesHalf
     isReaderDone = !hasReader
   }
 
   /// Whether closing the write stream tells the peer the end.
-  var closesHalf: Bool {
-    get { lock.withLock { closesByHalf } }
-    set { lock.withLock { closesByHalf = newValue } }
+  var closesHalf: Bool { lock.withLock { isHalf } }
+
+  /// - Returns: Whether the write stream has still to be closed.
+  func setClosesHalf(_ isOn: Bool?) -> Bool {
+    lock.withLock {
+      if isWriterDone { return false }
+      isHalf = isOn ?? isHalfByDefault
+      return true
+    }
   }
 
   /// The write stream was closed or dropped.
   func close(_ output: WriteStream) {
     let isDue = lock.withLock {
-      if closesByHalf || isReaderDone { return true }
+      isWriterDone = true
+      if isHalf || isReaderDone { return true }
       heldOutput = output
       return false
     }

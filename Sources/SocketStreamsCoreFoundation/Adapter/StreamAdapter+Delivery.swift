@@ -39,42 +39,37 @@ extension StreamAdapter {
   private func listen() { listen(to: lock.withLock { delivery.needed }) }
 
   final func schedule(_ loop: CFRunLoop, _ mode: CFString) {
-    let source = lock.withLock { () -> CFRunLoopSource? in
-      if delivery.isFinished { return nil }
-      if delivery.source == nil { delivery.source = makeSource() }
-      return delivery.source
-    }
-    guard let source else { return }
+    let isNew = lock.withLock { !delivery.isFinished && !delivery.places.contains { $0.isAt(loop, mode) } }
+    guard isNew else { return }
+    let source = makeSource()
     CFRunLoopAddSource(loop, source, mode)
     change { delivery in
-      if !delivery.places.contains(where: { $0.loop === loop && CFEqual($0.mode, mode) }) {
-        delivery.places.append(Delivery.Place(loop: loop, mode: mode))
-      }
+      delivery.places.append(Delivery.Place(loop: loop, mode: mode, source: source))
       delivery.placesChanged()
     }
     if lock.withLock({ delivery.due.isOpeningAwaited }) { listen() }
   }
 
   final func unschedule(_ loop: CFRunLoop, _ mode: CFString) {
-    if let source = lock.withLock({ delivery.source }) { CFRunLoopRemoveSource(loop, source, mode) }
+    var source: CFRunLoopSource?
     change { delivery in
-      delivery.places.removeAll { $0.loop === loop && CFEqual($0.mode, mode) }
+      guard let index = delivery.places.firstIndex(where: { $0.isAt(loop, mode) }) else { return }
+      source = delivery.places.remove(at: index).source
       // Its own thread may be passing on an event at this moment, which CFStream then throws away, as it has no source.
       if loop !== CFRunLoopGetCurrent(), delivery.due.isDataTold { delivery.due.happened(data) }
       delivery.placesChanged()
     }
+    if let source { CFRunLoopSourceInvalidate(source) }
   }
 
   /// The stream was closed, or is gone.
   final func finish() {
-    let source = lock.withLock {
+    var places: [Delivery.Place] = []
+    change { delivery in
       delivery.isFinished = true
-      delivery.places = []
-      defer { delivery.source = nil }
-      return delivery.source
+      swap(&places, &delivery.places)
     }
-    if let source { CFRunLoopSourceInvalidate(source) }
-    change { _ in }
+    for place in places { CFRunLoopSourceInvalidate(place.source) }
   }
 
   /// Changes the state, and does what follows from it: keeps the stream or lets go of it, and wakes the client's loops.
@@ -98,17 +93,24 @@ extension StreamAdapter {
 
   /// The source's work: passes on what is due, each event at most once, so that other sources get their turn.
   final func perform() {
-    lock.lock()
-    // A nested loop in a callback: the outer call looks again.
-    let stream = delivery.isLive && !delivery.isDelivering ? delivery.kept : nil
-    lock.unlock()
+    let loop = CFRunLoopGetCurrent()!
+    let (stream, isAwaiting) = lock.withLock {
+      // A nested loop in a callback: the outer call looks again.
+      (delivery.isLive && !delivery.isDelivering ? delivery.kept : nil, delivery.isAwaiting(on: loop))
+    }
     guard let stream else { return }
-    // CFStream has a lock of its own, under which it may call this adapter.
-    if let queue = unsafe copyQueue() {
-      unsafe deliver(onQueue: queue)
+    if isAwaiting {
+      // Whoever waits here may be on the queue itself.
+      deliver(on: loop)
+    } else if let queue = unsafe copyQueue() {
+      // Not under the lock: CFStream has one of its own, under which it may call this adapter.
+      unsafe deliver(onQueue: queue, from: loop)
       unsafe SocketStreamsReleaseQueue(queue)
+    } else if QueueLoop.isKnown(loop) {
+      // CFStream schedules before it stores the queue.
+      change { _ in }
     } else {
-      deliver(on: CFRunLoopGetCurrent())
+      deliver(on: loop)
     }
     withExtendedLifetime(stream) {}
   }
@@ -118,7 +120,9 @@ extension StreamAdapter {
     if delivery.isDelivering { return lock.unlock() }
     delivery.isDelivering = true
     var told: StreamEvents = []
-    while delivery.isLive, delivery.isScheduled(on: loop), let step = delivery.due.next,
+    // After the opening the other half has its turn: both halves tell of that before either tells of more.
+    while !told.contains(.openCompleted), delivery.isLive, delivery.isScheduled(on: loop),
+      let step = delivery.due.next,
       told.insert(StreamEvents(event(of: step))).inserted
     {
       delivery.due.passedOn(step)
@@ -127,7 +131,9 @@ extension StreamAdapter {
       lock.lock()
     }
     delivery.isDelivering = false
+    let waiting = told.isEmpty ? nil : delivery.wakeOfWaiting
     lock.unlock()
+    waiting?.perform()
     change { _ in }
   }
 
@@ -151,13 +157,9 @@ extension StreamAdapter {
 
   // MARK: - On a dispatch queue
 
-  /// On the loop of CoreFoundation's thread for queues. Not under the lock.
-  private func deliver(onQueue queue: UnsafeMutableRawPointer) {
-    if lock.withLock({ delivery.places.count == 1 }) {
-      // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
-      // its own it is called in the turn in which it is signalled.
-      scheduleStream(CFRunLoopGetCurrent(), Self.ownSourceMode)
-    }
+  /// On the loop of CoreFoundation's thread for queues.
+  private func deliver(onQueue queue: UnsafeMutableRawPointer, from loop: CFRunLoop) {
+    QueueLoop.learn(loop)
     let (isDue, wake) = lock.withLock { () -> (Bool, Delivery.Wake?) in
       guard delivery.due.next != nil, case .here(let turns) = delivery.hop else { return (false, nil) }
       delivery.hop = turns > 0 ? .here(turns: turns - 1) : .onQueue
@@ -175,6 +177,7 @@ extension StreamAdapter {
 
   /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
   private func takeStep() {
+    takeOwnSource()
     lock.lock()
     guard delivery.isLive, let stream = delivery.kept, let step = delivery.due.next else {
       delivery.hop = .here(turns: 0)
@@ -183,8 +186,19 @@ extension StreamAdapter {
     delivery.due.passedOn(step)
     lock.unlock()
     pass(on: step, by: signalDelayed)
+    lock.withLock { delivery.wakeOfWaiting }?.perform()
     // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
     change { $0.hop = .here(turns: 1) }
+    withExtendedLifetime(stream) {}
+  }
+
+  /// Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of its
+  /// own it is called in the turn in which it is signalled.
+  private func takeOwnSource() {
+    let (stream, loop) = lock.withLock { () -> (AnyObject?, CFRunLoop?) in
+      (delivery.kept, delivery.isLive && delivery.places.count == 1 ? delivery.places[0].loop : nil)
+    }
+    if let loop { scheduleStream(loop, Self.ownSourceMode) }
     withExtendedLifetime(stream) {}
   }
 

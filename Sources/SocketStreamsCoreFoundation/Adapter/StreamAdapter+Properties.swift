@@ -58,9 +58,8 @@ extension StreamAdapter {
     case .readTimeout: return set(.readTimeout, value, Duration.init(object:))
     case .writeTimeout: return set(.writeTimeout, value, Duration.init(object:))
     case .halfClose:
-      guard let isOn = value.map(Bool.init(object:)) ?? false else { return false }
-      socket.closesHalf = isOn
-      return true
+      guard let value else { return socket.setClosesHalf(nil) }
+      return Bool(object: value).map(socket.setClosesHalf) ?? false
     // Without TLS a connection is what "none" says, and a promise of more would be a lie.
     case .securityLevel:
       return value.map { String(object: $0).flatMap(SecurityLevel.init(name:)) == SecurityLevel.none } ?? true

@@ -40,11 +40,6 @@ extension StreamError {
     }
   }
 
-  /// The error of a domain and a code, as a stream reports them.
-  init(numbers domain: CFIndex, _ code: Int32) {
-    self.init(Domain(rawValue: domain), code: code, operation: "stream")
-  }
-
   /// The number of the domain of any error, and the code in it.
   static func numbers(of error: CFError) -> (domain: CFIndex, code: Int32) {
     let code = Int32(truncatingIfNeeded: CFErrorGetCode(error))
@@ -52,20 +47,32 @@ extension StreamError {
     if let number = information?.number(domainNumberKey) {
       return (CFIndex(number), information?.number(kCFGetAddrInfoFailureKey) ?? code)
     }
-    guard let domain = CFErrorGetDomain(error) else { return (CFStreamErrorDomain.custom, code) }
-    if CFEqual(domain, kCFErrorDomainPOSIX) { return (CFStreamErrorDomain.posix, code) }
-    if CFEqual(domain, kCFErrorDomainOSStatus) { return (CFStreamErrorDomain.macOSStatus, code) }
-    if CFEqual(domain, kCFErrorDomainMach) { return (CFStreamErrorDomain.mach, code) }
-    if CFEqual(domain, kCFErrorDomainCFNetwork), let lookup = information?.number(kCFGetAddrInfoFailureKey) {
+    let name: CFString? = CFErrorGetDomain(error)
+    if let name, CFEqual(name, kCFErrorDomainCFNetwork),
+      let lookup = information?.number(kCFGetAddrInfoFailureKey)
+    {
       return (CFIndex(kCFStreamErrorDomainNetDB), lookup)
     }
-    return (CFStreamErrorDomain.custom, code)
+    let plain = plainDomains.first { name != nil && CFEqual($0.name, name) }
+    return (plain?.number ?? CFStreamErrorDomain.custom.rawValue, code)
   }
-}
 
-/// The numbers of CoreFoundation's own error domains.
-private enum CFStreamErrorDomain {
-  static let custom = -1, posix = 1, macOSStatus = 2, mach = 11
+  /// The domains of which the number says all, as for the streams of files.
+  private static var plainDomains: [(number: CFIndex, name: CFString)] {
+    [
+      (CFStreamErrorDomain.POSIX.rawValue, kCFErrorDomainPOSIX),
+      (CFStreamErrorDomain.macOSStatus.rawValue, kCFErrorDomainOSStatus),
+      (11, kCFErrorDomainMach),
+    ]
+  }
+
+  /// The error object for a pair of numbers that any stream may have reported.
+  static func makeError(_ domain: CFIndex, _ code: Int32) -> CFError {
+    if let plain = plainDomains.first(where: { $0.number == domain }) {
+      return CFErrorCreate(nil, plain.name, CFIndex(code), nil)
+    }
+    return StreamError(Domain(rawValue: domain), code: code, operation: "stream").cfError
+  }
 }
 
 extension CFDictionary {
@@ -74,7 +81,7 @@ extension CFDictionary {
       return nil
     }
     let object = unsafe Unmanaged<CFTypeRef>.fromOpaque(value).takeUnretainedValue()
-    return Double(object: object).map { Int32($0) }
+    return Double(object: object).flatMap { Int32(exactly: $0) }
   }
 }
 
@@ -88,5 +95,5 @@ func errorNumbers(
 
 @c(SocketStreamsCreateError)
 func createError(_ domain: Int, _ code: Int32) -> UnsafeRawPointer {
-  unsafe UnsafeRawPointer(Unmanaged.passRetained(StreamError(numbers: domain, code).cfError).toOpaque())
+  unsafe UnsafeRawPointer(Unmanaged.passRetained(StreamError.makeError(domain, code)).toOpaque())
 }

@@ -75,7 +75,8 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
         _ = output.waitUntilReady()
       }
     } catch {
-      unsafe failure?.report(error)
+      // Closed meanwhile by another thread, which is no failure.
+      if output.status != .closed { unsafe failure?.report(error) }
       return -1
     }
   }

@@ -10,10 +10,10 @@ private typealias StreamPlace = UnsafeMutablePointer<UnsafeRawPointer?>
 /// Puts the streams of `pair` where they are wanted; a half that is not is declined.
 private func give(
   _ pair: StreamPair, _ allocator: UnsafeRawPointer?, _ reading: StreamPlace?, _ writing: StreamPlace?,
-  closesByHalf: Bool = false, refusal: StreamError? = nil
+  closesHalf: Bool = false, refusal: StreamError? = nil
 ) {
   let allocator = unsafe allocator.map { unsafe Unmanaged<CFAllocator>.fromOpaque($0).takeUnretainedValue() }
-  let socket = SharedSocket(hasReader: unsafe reading != nil, closesByHalf: closesByHalf)
+  let socket = SharedSocket(hasReader: unsafe reading != nil, closesHalf: closesHalf)
   if let reading = unsafe reading {
     let adapter = ReadStreamAdapter(pair.input, socket: socket, refusal: refusal)
     unsafe reading.pointee = ReadStreamAdapter.makeStream(adapter, allocator).map {
@@ -66,7 +66,7 @@ func createBoundPair(
   _ size: Int
 ) {
   // The reader has no other way to hear of the end.
-  unsafe give(size > 0 ? .bound(bufferSize: size) : .bound(), allocator, reading, writing, closesByHalf: true)
+  unsafe give(size > 0 ? .bound(bufferSize: size) : .bound(), allocator, reading, writing, closesHalf: true)
 }
 
 extension StreamError {

@@ -14,6 +14,10 @@ struct DueEvents: Equatable {
   private(set) var isDataTold = false
   /// The client was called for an end that it does not ask for, and has not read or written since.
   private var isStandInTold = false
+  /// A thread is blocked until the opening has ended.
+  var isOpeningAwaited = false
+  /// The opening was passed on, so that nobody has to be told of it any more.
+  private var isOpeningPassedOn = false
   /// The terminal event was passed on. There is one, and nothing after it.
   private(set) var isOver = false
 
@@ -37,9 +41,6 @@ struct DueEvents: Equatable {
   /// The client asks for these events from now on; none if there is no client.
   mutating func request(_ events: StreamEvents) { wanted = events }
 
-  /// A thread is blocked until the opening has ended, and so far it has not been told.
-  var isOpeningAwaited = false
-
   /// What to pass on now.
   enum Step: Equatable {
     /// The event, which is only true if bytes or room are still there when it is ``DueEvents/data``.
@@ -53,7 +54,8 @@ struct DueEvents: Equatable {
   var next: Step? {
     if isOver { return nil }
     if isOpeningAwaited {
-      return latched.contains(.openCompleted) ? .event(.openCompleted) : terminal.map { .event($0) }
+      if latched.contains(.openCompleted) { return .event(.openCompleted) }
+      return isOpeningPassedOn ? nil : terminal.map { .event($0) }
     }
     if wanted.isEmpty { return nil }
     if latched.contains(.openCompleted) { return .event(.openCompleted) }
@@ -70,6 +72,7 @@ struct DueEvents: Equatable {
     case .event(let event):
       latched.remove(StreamEvents(event))
       if event == data { isDataTold = true }
+      if event == .openCompleted { isOpeningPassedOn = true }
       if event == .errorOccurred || event == .endEncountered { isOver = true }
     }
   }

@@ -46,7 +46,7 @@ struct ErrorNumberTests {
     "numbers make an object with the same numbers, in every domain",
     arguments: [-1, 1, 2, 3, 4, 5, 8, 11, 12])
   func roundTrip(domain: Int) {
-    let error = StreamError(numbers: domain, 7).cfError
+    let error = StreamError.makeError(domain, 7)
     #expect(StreamError.numbers(of: error) == (domain, 7))
     #expect(numbersOfStream(failingWith: error) == [domain, 7])
   }

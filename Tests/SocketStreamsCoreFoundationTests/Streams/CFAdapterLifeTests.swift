@@ -41,7 +41,7 @@ import Testing
     to port: UInt16, _ reading: inout ReadStreamAdapter?, _ writing: inout WriteStreamAdapter?
   ) -> (CFReadStream, CFWriteStream) {
     let pair = StreamPair(host: "127.0.0.1", port: port)
-    let socket = SharedSocket(hasReader: true, closesByHalf: false)
+    let socket = SharedSocket(hasReader: true, closesHalf: false)
     let reader = ReadStreamAdapter(pair.input, socket: socket, refusal: nil)
     let writer = WriteStreamAdapter(pair.output, socket: socket, refusal: nil)
     (reading, writing) = (reader, writer)
