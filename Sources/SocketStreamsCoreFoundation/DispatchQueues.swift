@@ -3,6 +3,7 @@
 
 public import CoreFoundation
 public import Dispatch
+import SocketStreams
 
 /// Has the client of `stream` called on `queue`, which must be serial, and takes the stream off every run loop; `nil` stops
 /// the calls. Works for any stream of CoreFoundation's, from any thread.
@@ -12,7 +13,7 @@ public import Dispatch
 /// Corresponds to `CFReadStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: DispatchQueue?) {
-  unsafe SocketStreamsSetReadQueue(stream, queue?.nativeQueue)
+  QueueLoop.changes.withLock { unsafe SocketStreamsSetReadQueue(stream, queue?.nativeQueue) }
 }
 
 /// Has the client of `stream` called on `queue`, which must be serial, and takes the stream off every run loop; `nil` stops
@@ -23,7 +24,7 @@ public func CFReadStreamSetDispatchQueue(_ stream: CFReadStream, _ queue: Dispat
 /// Corresponds to `CFWriteStreamSetDispatchQueue`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CFWriteStreamSetDispatchQueue(_ stream: CFWriteStream, _ queue: DispatchQueue?) {
-  unsafe SocketStreamsSetWriteQueue(stream, queue?.nativeQueue)
+  QueueLoop.changes.withLock { unsafe SocketStreamsSetWriteQueue(stream, queue?.nativeQueue) }
 }
 
 extension DispatchQueue {

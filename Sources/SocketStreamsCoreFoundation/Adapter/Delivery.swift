@@ -22,14 +22,15 @@ struct Delivery {
   enum Hop: Equatable {
     /// The loop of that thread has to turn so often until CFStream's own source was performed.
     case here(turns: Int)
-    /// ``StreamAdapter/takeStep()`` is on the queue.
-    case onQueue
+    /// ``StreamAdapter/takeStep(_:)`` with this number is on the queue.
+    case onQueue(Int)
   }
 
   var due: DueEvents
   /// Where the stream is scheduled, each place once.
   var places: [Place] = []
-  var hop = Hop.here(turns: 0)
+  private var hop = Hop.here(turns: 0)
+  private var hops = 0
   var isOpened = false
   var isFinished = false
   var isDelivering = false
@@ -55,7 +56,35 @@ struct Delivery {
 
   mutating func placesChanged() {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }
+    // What is on its way to a queue does nothing when it gets there: that queue is not this stream's any more.
+    if places.isEmpty { hop = .here(turns: 0) }
   }
+
+  // MARK: - On a dispatch queue
+
+  /// - Returns: The number of a hop that begins now, if it is time for one; else what has the loop turn once more, if it is
+  ///   its turn.
+  mutating func nextHop() -> (number: Int?, wake: Wake?) {
+    guard due.next != nil, case .here(let turns) = hop else { return (nil, nil) }
+    if turns > 0 {
+      hop = .here(turns: turns - 1)
+      return (nil, wake)
+    }
+    hops += 1
+    hop = .onQueue(hops)
+    return (hops, nil)
+  }
+
+  /// Whether the stream is still on the queue on which the hop with that number has come.
+  func isOn(_ number: Int) -> Bool { hop == .onQueue(number) }
+
+  /// The hop with that number has passed on an event, or found nothing to pass on.
+  mutating func hopEnded(_ number: Int, hasPassedOn: Bool) {
+    // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
+    if isOn(number) { hop = .here(turns: hasPassedOn ? 1 : 0) }
+  }
+
+  // MARK: - The loops
 
   /// A thread waits for the opening by running this loop.
   func isAwaiting(on loop: CFRunLoop) -> Bool {

@@ -99,19 +99,8 @@ extension StreamAdapter {
       (delivery.isLive && !delivery.isDelivering ? delivery.kept : nil, delivery.isAwaiting(on: loop))
     }
     guard let stream else { return }
-    if isAwaiting {
-      // Whoever waits here may be on the queue itself.
-      deliver(on: loop)
-    } else if let queue = unsafe copyQueue() {
-      // Not under the lock: CFStream has one of its own, under which it may call this adapter.
-      unsafe deliver(onQueue: queue, from: loop)
-      unsafe SocketStreamsReleaseQueue(queue)
-    } else if QueueLoop.isKnown(loop) {
-      // CFStream schedules before it stores the queue.
-      change { _ in }
-    } else {
-      deliver(on: loop)
-    }
+    // Whoever waits here may be on the queue itself.
+    if isAwaiting || !hopToQueue(from: loop) { deliver(on: loop) }
     withExtendedLifetime(stream) {}
   }
 
@@ -157,18 +146,23 @@ extension StreamAdapter {
 
   // MARK: - On a dispatch queue
 
-  /// On the loop of CoreFoundation's thread for queues.
-  private func deliver(onQueue queue: UnsafeMutableRawPointer, from loop: CFRunLoop) {
-    QueueLoop.learn(loop)
-    let (isDue, wake) = lock.withLock { () -> (Bool, Delivery.Wake?) in
-      guard delivery.due.next != nil, case .here(let turns) = delivery.hop else { return (false, nil) }
-      delivery.hop = turns > 0 ? .here(turns: turns - 1) : .onQueue
-      return turns > 0 ? (false, delivery.wake) : (true, nil)
-    }
-    wake?.perform()
-    guard isDue else { return }
-    unsafe SocketStreamsRunOnQueue(queue, Unmanaged.passRetained(self).toOpaque()) { adapter in
-      unsafe Unmanaged<StreamAdapter>.fromOpaque(adapter).takeRetainedValue().takeStep()
+  /// - Returns: Whether the stream is on a queue, so that `loop`, this thread's, is that of CoreFoundation's thread for queues.
+  private func hopToQueue(from loop: CFRunLoop) -> Bool {
+    if QueueLoop.isOther(than: loop) { return false }
+    return QueueLoop.changes.withLock {
+      guard let queue = unsafe copyQueue() else { return false }
+      QueueLoop.learn(loop)
+      let (number, wake) = lock.withLock { delivery.nextHop() }
+      if let number {
+        let hop = unsafe Unmanaged.passRetained(QueueHop(self, number))
+        unsafe SocketStreamsRunOnQueue(queue, hop.toOpaque()) { hop in
+          let hop = unsafe Unmanaged<QueueHop>.fromOpaque(hop).takeRetainedValue()
+          hop.adapter.takeStep(hop.number)
+        }
+      }
+      unsafe SocketStreamsReleaseQueue(queue)
+      wake?.perform()
+      return true
     }
   }
 
@@ -176,29 +170,23 @@ extension StreamAdapter {
   private static var ownSourceMode: CFString { "SocketStreamsOwnSource".cfString }
 
   /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
-  private func takeStep() {
-    takeOwnSource()
+  fileprivate func takeStep(_ number: Int) {
     lock.lock()
-    guard delivery.isLive, let stream = delivery.kept, let step = delivery.due.next else {
-      delivery.hop = .here(turns: 0)
+    guard delivery.isOn(number), delivery.isLive, let stream = delivery.kept, let step = delivery.due.next
+    else {
+      delivery.hopEnded(number, hasPassedOn: false)
       return lock.unlock()
     }
     delivery.due.passedOn(step)
+    // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
+    // its own it is called in the turn in which it is signalled. CFStream guards neither change nor use of that, so this is
+    // done here, where the client uses the stream, and not on CoreFoundation's thread.
+    let sharedLoop = delivery.places.count == 1 ? delivery.places[0].loop : nil
     lock.unlock()
+    if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
     pass(on: step, by: signalDelayed)
     lock.withLock { delivery.wakeOfWaiting }?.perform()
-    // In the turn in which this is seen, CoreFoundation's source may have been passed by already; in the next it was not.
-    change { $0.hop = .here(turns: 1) }
-    withExtendedLifetime(stream) {}
-  }
-
-  /// Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of its
-  /// own it is called in the turn in which it is signalled.
-  private func takeOwnSource() {
-    let (stream, loop) = lock.withLock { () -> (AnyObject?, CFRunLoop?) in
-      (delivery.kept, delivery.isLive && delivery.places.count == 1 ? delivery.places[0].loop : nil)
-    }
-    if let loop { scheduleStream(loop, Self.ownSourceMode) }
+    change { $0.hopEnded(number, hasPassedOn: true) }
     withExtendedLifetime(stream) {}
   }
 
@@ -218,5 +206,16 @@ extension StreamAdapter {
       unsafe Unmanaged<StreamAdapter>.fromOpaque(info!).takeUnretainedValue().perform()
     }
     return unsafe CFRunLoopSourceCreate(nil, Self.sourceOrder, &context)!
+  }
+}
+
+/// What ``StreamAdapter/takeStep(_:)`` needs, on its way to a queue.
+private final class QueueHop {
+  let adapter: StreamAdapter
+  let number: Int
+
+  init(_ adapter: StreamAdapter, _ number: Int) {
+    self.adapter = adapter
+    self.number = number
   }
 }

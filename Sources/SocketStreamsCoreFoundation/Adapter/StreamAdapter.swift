@@ -82,8 +82,13 @@ class StreamAdapter: @unchecked Sendable {
 
   /// CFStream has closed, or lets go.
   final func close() {
+    let isLent =
+      stream.property(.socketNativeHandle) != nil && stream.property(.shouldCloseNativeSocket) == false
     end()
     finish()
+    // Its owner may do with the descriptor what it likes when both streams are closed: so the library's thread, on which no
+    // client is ever called, has to be done with it by then.
+    if isLent { EventBase.shared.sync {} }
   }
 }
 

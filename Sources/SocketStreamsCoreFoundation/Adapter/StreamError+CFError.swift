@@ -81,7 +81,8 @@ extension CFDictionary {
       return nil
     }
     let object = unsafe Unmanaged<CFTypeRef>.fromOpaque(value).takeUnretainedValue()
-    return Double(object: object).flatMap { Int32(exactly: $0) }
+    // Whoever made the error may have put any number there.
+    return Double(object: object).flatMap { Int32(exactly: $0.rounded(.towardZero)) }
   }
 }
 

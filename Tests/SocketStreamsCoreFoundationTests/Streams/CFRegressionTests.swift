@@ -1,0 +1,55 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Faults of CoreFoundation's streams that were found, each with what it did. Those on dispatch queues are in
+// CFQueueRegressionTests.swift.
+
+import CoreFoundation
+import Glibc
+import SocketStreams
+import SocketStreamsCoreFoundation
+import Testing
+
+@Suite struct CFRegressionTests {
+  // S158, S20. The library's thread gave a native socket back some time after the closes. A client that closed the descriptor
+  // by then had the blocking mode of whatever came to have its number changed, and could not open another pair with that.
+  @Test func aNativeSocketIsItsOwnersWhenBothStreamsAreClosed() throws {
+    for _ in 0..<500 {
+      let sockets = KernelSocketPair()
+      let pair = CFPair(socket: sockets.first)
+      let clients = (CFClient(), CFClient())
+      clients.0.attach(to: pair.read)
+      clients.1.attach(to: pair.write)
+      pair.schedule()
+      try #require(CFReadStreamOpen(pair.read), "its number belongs to nobody")
+      #expect(CFWriteStreamOpen(pair.write))
+      #expect(turn { clients.1.has(.canAcceptBytes) })
+      pair.close()
+      #expect(fcntl(sockets.first, F_GETFL) & O_NONBLOCK == 0)
+    }
+  }
+
+  // S176. The error of somebody else's stream has any numbers in it; one beyond 32 bits ended the process.
+  @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300])
+  func numbersInOthersErrorsMayBeOdd(_ number: Double) throws {
+    var value = number
+    let odd = CFNumberCreate(nil, .doubleType, &value)!
+    for (domain, key) in [
+      (kCFErrorDomainCFNetwork, kCFGetAddrInfoFailureKey),
+      (kCFErrorDomainPOSIX, "SocketStreamsErrorDomain".cf),
+    ] {
+      var keys: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque())]
+      var values: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(odd).toOpaque())]
+      let error = try #require(CFErrorCreateWithUserInfoKeysAndValues(nil, domain, 2, &keys, &values, 1))
+      var table = CFReadStreamCallBacks()
+      table.version = 2
+      table.open = { _, failure, isComplete, info in
+        isComplete?.pointee = true
+        failure?.pointee = Unmanaged<CFError>.fromOpaque(info!).retain()
+        return false
+      }
+      let stream = CFReadStreamCreate(nil, &table, Unmanaged.passUnretained(error).toOpaque())!
+        .takeRetainedValue()
+      #expect(!CFReadStreamOpen(stream))
+      #expect(CFReadStreamGetError(stream).error == 2)
+    }
+  }
+}
