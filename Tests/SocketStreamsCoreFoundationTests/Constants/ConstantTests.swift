@@ -99,6 +99,15 @@ struct ConstantTests {
     #expect(string as String == constants[index].value)
   }
 
+  // S23
+  @Test("a stream's status has CFStream's numbers")
+  func statusNumbers() {
+    let statuses: [CFStreamStatus] = [
+      .notOpen, .opening, .open, .reading, .writing, .atEnd, .closed, .error,
+    ]
+    #expect(statuses.map(\.rawValue) == Array(0...7))
+  }
+
   // T4, S164 to S169
   @Test("the error domains have Apple's numbers")
   func domainNumbers() {

@@ -47,7 +47,7 @@ struct FoundationSpellingTests {
     #expect(SecurityLevel(name: name) == nil)
   }
 
-  // T6, S188, S199
+  // T6, S188, S190, S199
   @Test("no security is taken in either spelling, the broken kinds in neither")
   func settingLevels() {
     #expect(set(.socketSecurityLevelKey, StreamSocketSecurityLevel.none.rawValue.cf))

@@ -203,7 +203,7 @@ import Testing
   }
 
   // S8, S156: as many descriptors and objects as before.
-  @Test func athousandRoundsLeaveNothing() async {
+  @Test func aThousandRoundsLeaveNothing() async {
     await #expect(processExitsWith: .success) {
       let (listener, thread) = (try RawListener(), LoopThread())
       let runLoop = thread.runLoop
@@ -238,11 +238,16 @@ import Testing
         return { input ?? output }
       }
       for number in 0..<10 { _ = try round(number) }
-      let before = openSockets().count
+      let before = openDescriptors().count
+      let sockets = openSockets().count
+      // What the threads of the runtime and of the library still make when they first need it.
+      let few = 8
       var left: [() -> AnyObject?] = []
       for number in 0..<1_000 { left.append(try round(number)) }
       precondition(eventually { left.allSatisfy { $0() == nil } }, "streams are left")
-      precondition(eventually { openSockets().count <= before }, "\(openSockets().count) for \(before)")
+      precondition(eventually { openSockets().count <= sockets }, "\(openSockets().count) for \(sockets)")
+      precondition(
+        eventually { openDescriptors().count <= before + few }, "\(openSockets("")) for \(before)")
     }
   }
 }

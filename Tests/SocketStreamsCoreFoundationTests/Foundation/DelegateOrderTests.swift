@@ -8,14 +8,6 @@ import SocketStreams
 import SocketStreamsCoreFoundation
 import Testing
 
-/// One thing that a program does with a stream.
-private enum Step: CaseIterable { case schedule, setDelegate, open }
-
-private let permutations: [[Step]] = [
-  [.schedule, .setDelegate, .open], [.schedule, .open, .setDelegate], [.setDelegate, .schedule, .open],
-  [.setDelegate, .open, .schedule], [.open, .schedule, .setDelegate], [.open, .setDelegate, .schedule],
-]
-
 @Suite struct DelegateOrderTests {
   // S75, S74: with the status asked for between any two steps, until it has changed: CFStream then forgets the event.
   @Test(arguments: 0..<6, [false, true])
@@ -24,7 +16,7 @@ private let permutations: [[Step]] = [
     let pair = try FoundationPair(port: listener.port)
     let recorder = Recorder()
     var peer: RawSocket?
-    for step in permutations[order] {
+    for step in DelegateStep.orders[order] {
       switch step {
       case .schedule: pair.input.schedule(in: .current, forMode: .default)
       case .setDelegate: pair.input.delegate = recorder
@@ -51,7 +43,7 @@ private let permutations: [[Step]] = [
     let listener = try RawListener()
     let pair = try FoundationPair(port: listener.port)
     let recorder = Recorder()
-    for step in permutations[order] {
+    for step in DelegateStep.orders[order] {
       switch step {
       case .schedule: pair.input.schedule(in: .current, forMode: .default)
       case .setDelegate: pair.input.delegate = recorder
@@ -75,7 +67,7 @@ private let permutations: [[Step]] = [
     let refused = try RefusedPort()
     let pair = try FoundationPair(port: refused.port)
     let recorder = Recorder()
-    for step in permutations[order] {
+    for step in DelegateStep.orders[order] {
       switch step {
       case .schedule: pair.input.schedule(in: .current, forMode: .default)
       case .setDelegate: pair.input.delegate = recorder
@@ -142,7 +134,7 @@ private let permutations: [[Step]] = [
     #expect(recorder.mostNested == 1)
   }
 
-  // S95, S96, S98
+  // S95, S98
   @Test(arguments: [Stream.Event.openCompleted, .hasBytesAvailable])
   func closingInACallbackIsAWall(_ event: Stream.Event) throws {
     let (pair, peer) = try FoundationPair.connected()

@@ -89,19 +89,20 @@ import Testing
   }
 
   // S215, S75
-  @Test(arguments: [0, 1, 2, 3, 4, 5])
+  @Test(arguments: DelegateStep.orders.indices)
   func aForeignRunLoopServesEveryOrderOfCalls(_ order: Int) throws {
     let listener = try RawListener()
     let pair = try FoundationPair(port: listener.port)
     let thread = LoopThread()
     let runLoop = thread.runLoop
     let recorder = Recorder()
-    let steps: [() -> Void] = [
-      { pair.input.delegate = recorder }, { pair.input.schedule(in: runLoop, forMode: .default) },
-      { pair.input.open() },
-    ]
-    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
-    for step in orders[order] { steps[step]() }
+    for step in DelegateStep.orders[order] {
+      switch step {
+      case .schedule: pair.input.schedule(in: runLoop, forMode: .default)
+      case .setDelegate: pair.input.delegate = recorder
+      case .open: pair.input.open()
+      }
+    }
     let peer = try #require(listener.accept())
     peer.send([1])
     #expect(eventually { recorder.has(.hasBytesAvailable) })

@@ -51,6 +51,17 @@ final class Recorder: StreamDelegate, @unchecked Sendable {
   }
 }
 
+/// One thing that a program does with a stream.
+enum DelegateStep {
+  case schedule, setDelegate, open
+
+  /// The six ways to do all three.
+  static let orders: [[DelegateStep]] = [
+    [.schedule, .setDelegate, .open], [.schedule, .open, .setDelegate], [.setDelegate, .schedule, .open],
+    [.setDelegate, .open, .schedule], [.open, .schedule, .setDelegate], [.open, .setDelegate, .schedule],
+  ]
+}
+
 /// Two Foundation streams to a host, that are not open yet.
 struct FoundationPair {
   let input: InputStream

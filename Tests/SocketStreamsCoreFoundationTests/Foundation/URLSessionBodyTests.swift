@@ -114,7 +114,7 @@ private final class UploadServer: @unchecked Sendable {
   // S219: what one connection receives, another sends. The stream of a native socket is open by the time it is asked.
   @Test func aSocketStreamIsABody() throws {
     let server = try UploadServer()
-    let (kernel, sent) = (SocketPairOfCF(), Array("from a socket".utf8))
+    let (kernel, sent) = (KernelSocketPair(), Array("from a socket".utf8))
     kernel.second.send(sent)
     kernel.second.shutdownWrite()
     let pair = CFPair(socket: kernel.first)

@@ -31,6 +31,22 @@ import Testing
     #expect(drain(&due) == [.event(.canAcceptBytes)])
   }
 
+  // S81: who was not called has not been told.
+  @Test func dataThatHadGoneWasNotTold() {
+    var due = DueEvents(data: .hasBytesAvailable)
+    due.request(.all)
+    due.happened(.hasBytesAvailable)
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
+    #expect(due.isDataTold)
+    due.dataHadGone()
+    #expect(!due.isDataTold && due.next == nil)
+    due.happened(.hasBytesAvailable)
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
+    #expect(due.isDataTold)
+    due.dataMoved()
+    #expect(!due.isDataTold)
+  }
+
   // S94
   @Test func oneTerminalEventAndNothingAfterIt() {
     var due = DueEvents(data: .hasBytesAvailable)

@@ -32,7 +32,10 @@ import Testing
         waiting -= min(waiting, count)
         steps.append(random.oneIn(3) ? .getBuffer(count) : .read(count))
       case 5, 6, 7: steps += [.turn, .ask]
-      case 8 where waiting == 0: steps += [.turn, .unschedule, .ask, .schedule, .turn]
+      case 8 where waiting == 0:
+        steps += [.turn, .ask]
+        steps += random.oneIn(2) ? [.unschedule, .ask, .schedule] : [.removeClient, .ask, .setClient]
+        steps += [.turn]
       case 9 where !isOver && random.oneIn(4):
         isOver = true
         // Where a failure is, is found with the bytes before it: over a socket a reset may take them with it.
@@ -103,6 +106,15 @@ import Testing
       #expect(seen == expected, "seed \(seed): \(steps)")
       if seen != expected { break }
     }
+  }
+
+  // S73: so that the adapter hears of every client that comes, changes or goes.
+  @Test func eventsAreRequestedWhenTheMaskChanges() {
+    let played = PlainStream()
+    let client = CFClient()
+    for events: CFOptionFlags in [31, 31, 2, 2, 0, 0] { client.attach(to: played.stream, events) }
+    #expect(played.requests == [27, 2, 0], "without room, which a read stream does not have")
+    CFReadStreamClose(played.stream)
   }
 
   /// What the client of a played stream is told, by CoreFoundation alone and by ours.
@@ -183,6 +195,50 @@ import Testing
     }
     #expect(plain == [])
     #expect(ours == [])
+  }
+
+  // D4: an end and a failure in one turn, which over a socket are the peer's two ways to end it.
+  @Test func anEndAndAFailureAreOneEvent() throws {
+    let (plain, ours) = try told { played, client in
+      client.attach(to: played.stream)
+      schedule(played.stream)
+      CFReadStreamOpen(played.stream)
+      played.opens()
+      turnOnce()
+      played.ends()
+      played.fails()
+    }
+    #expect(plain == [1, 8, 16])
+    #expect(ours == [1, 8] || ours == [1, 16])
+  }
+
+  // D9: a client that reads byte by byte of much, beside one to whom a byte came meanwhile.
+  @Test func aBusyStreamStarvesAnotherInCoreFoundationAlone() throws {
+    let count = 300
+    /// How many events the busy stream had before the quiet one's.
+    func lead(_ busy: any PlayedStream, _ quiet: any PlayedStream) -> Int {
+      let loud = CFClient(), still = CFClient()
+      var lead = 0
+      loud.onRead = { stream, event in if event == .hasBytesAvailable { _ = read(stream, 1) } }
+      still.onRead = { _, event in
+        if event == .hasBytesAvailable { lead = loud.count(.hasBytesAvailable) }
+      }
+      for (played, client) in [(busy, loud), (quiet, still)] {
+        client.attach(to: played.stream)
+        schedule(played.stream)
+        CFReadStreamOpen(played.stream)
+        played.opens()
+        turnOnce()
+      }
+      busy.receives([UInt8](repeating: 1, count: count))
+      turnOnce()
+      quiet.receives([2])
+      turn { still.has(.hasBytesAvailable) }
+      for played in [busy, quiet] { CFReadStreamClose(played.stream) }
+      return lead
+    }
+    #expect(lead(PlainStream(), PlainStream()) == count)
+    #expect(try lead(AdaptedStream(), AdaptedStream()) < count)
   }
 
   // D7: a nested loop after a nested call.

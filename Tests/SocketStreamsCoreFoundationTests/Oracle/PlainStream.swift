@@ -28,6 +28,8 @@ final class PlainStream: PlayedStream {
   private var failure: Int32?
   /// Bytes were announced, and not read since.
   private var isAnnounced = false
+  /// What CFStream asked for, call by call.
+  private(set) var requests: [CFOptionFlags] = []
   private var shown = UnsafeMutablePointer<UInt8>.allocate(capacity: 65_536)
 
   init() {
@@ -56,6 +58,7 @@ final class PlainStream: PlayedStream {
       let this = PlainStream.from(info)
       return !this.bytes.isEmpty || this.isEnded || this.failure != nil
     }
+    table.requestEvents = { _, events, info in PlainStream.from(info).requests.append(events) }
     made = CFReadStreamCreate(nil, &table, Unmanaged.passUnretained(self).toOpaque())!.takeRetainedValue()
   }
 
@@ -93,11 +96,11 @@ final class PlainStream: PlayedStream {
     if !bytes.isEmpty {
       if !isAnnounced { signal(.hasBytesAvailable, nil) }
       isAnnounced = true
-    } else if isEnded {
-      signal(.endEncountered, nil)
     } else if let failure {
       let error = CFErrorCreate(nil, kCFErrorDomainPOSIX, CFIndex(failure), nil)!
       signal(.errorOccurred, UnsafeRawPointer(Unmanaged.passUnretained(error).toOpaque()))
+    } else if isEnded {
+      signal(.endEncountered, nil)
     }
   }
 

@@ -29,7 +29,7 @@ struct HTTPReaderTests {
   private func expectNothingLeft(_ reader: inout HTTPReader?, _ counts: ContextCounts) {
     weak let left = reader
     reader = nil
-    #expect(holds { left == nil }, "the program is still there")
+    #expect(eventually { left == nil }, "the program is still there")
     #expect(counts.areBalanced)
   }
 
@@ -56,10 +56,9 @@ struct HTTPReaderTests {
   // S3, S42, S51, S176
   @Test("a refused port is one error event, after an open that said yes, and its loop stops")
   func refused() throws {
-    let (fd, port) = TestPort.refusing()
-    defer { close(fd) }
+    let refused = try RefusedPort()
     let counts = ContextCounts()
-    var reader: HTTPReader? = HTTPReader(host: "127.0.0.1", port: port, path: nil, counts: counts)
+    var reader: HTTPReader? = HTTPReader(host: "127.0.0.1", port: refused.port, path: nil, counts: counts)
     reader?.start()
     try #require(reader?.waitForEnd() == true)
     #expect(reader?.answersOfOpen == [true])
@@ -72,10 +71,9 @@ struct HTTPReaderTests {
   // S40, S173: whether the second stream is opened before the connection fails is a matter of time.
   @Test("a refused port is an error of both streams, by event or by the second open's answer")
   func refusedPair() throws {
-    let (fd, port) = TestPort.refusing()
-    defer { close(fd) }
+    let refused = try RefusedPort()
     let counts = ContextCounts()
-    var reader: HTTPReader? = HTTPReader(host: "127.0.0.1", port: port, path: "/", counts: counts)
+    var reader: HTTPReader? = HTTPReader(host: "127.0.0.1", port: refused.port, path: "/", counts: counts)
     reader?.start()
     try #require(reader?.waitForEnd() == true)
     #expect(reader?.answersOfOpen.first == true)

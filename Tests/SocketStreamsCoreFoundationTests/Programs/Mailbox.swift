@@ -34,16 +34,6 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Waits until `condition` holds, looking every millisecond; whether it did in time.
-func holds(within seconds: Double = 5, _ condition: () -> Bool) -> Bool {
-  let deadline = Date() + seconds
-  while !condition() {
-    guard Date() < deadline else { return false }
-    usleep(1_000)
-  }
-  return true
-}
-
 /// How often a client context was retained and released.
 ///
 /// `@unchecked Sendable`: the numbers are touched under `lock` only.

@@ -151,40 +151,20 @@ final class ServerProcess {
 /// Ports of 127.0.0.1.
 enum TestPort {
   /// A port that nobody has at the moment. It can be taken by others, so who wants it has to be ready to ask for another.
-  static func free() -> UInt16 {
-    let (fd, port) = refusing()
-    close(fd)
-    return port
-  }
-
-  /// A port that refuses connections for as long as the descriptor is open.
-  static func refusing() -> (fd: Int32, port: UInt16) {
-    let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    with(port: 0) { precondition(bind(fd, $0, $1) == 0, "bind: \(errno)") }
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(fd, $0, &length) }
-    }
-    return (fd, UInt16(bigEndian: address.sin_port))
-  }
+  static func free() throws -> UInt16 { try RefusedPort().port }
 
   /// Whether somebody listens.
   static func answers(_ port: UInt16) -> Bool {
     let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(fd) }
-    return with(port: port) { connect(fd, $0, $1) } == 0
-  }
-
-  private static func with<R>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
-    }
+    } == 0
   }
 }

@@ -103,7 +103,7 @@ import Testing
 
   // S154, S157, S158, S20
   @Test func aNativeSocketIsGivenBack() throws {
-    let sockets = SocketPairOfCF()
+    let sockets = KernelSocketPair()
     let before = fcntl(sockets.first, F_GETFL)
     do {
       let pair = CFPair(socket: sockets.first)
@@ -120,7 +120,7 @@ import Testing
 
   // S10: a descriptor that is owned is closed though the streams were never opened.
   @Test func anOwnedSocketIsClosedWithoutHavingBeenOpened() throws {
-    let sockets = SocketPairOfCF()
+    let sockets = KernelSocketPair()
     let lent = dup(sockets.first)
     do {
       let pair = CFPair(socket: lent)
@@ -131,7 +131,7 @@ import Testing
 
   // S159, S182
   @Test func shouldCloseNativeSocketDecides() throws {
-    let sockets = SocketPairOfCF()
+    let sockets = KernelSocketPair()
     let lent = dup(sockets.first)
     let pair = CFPair(socket: lent)
     let key = kCFStreamPropertyShouldCloseNativeSocket
@@ -160,6 +160,19 @@ import Testing
     #expect(send(descriptor, [3], 1, Int32(MSG_NOSIGNAL)) == 1)
     #expect(peer.receive(1) == [3])
     close(descriptor)
+  }
+
+  // S161, S148: with all queues full, and nobody who reads.
+  @Test func aCloseDoesNotWaitForWhatIsStillToBeSent() throws {
+    let (pair, peer) = try CFPair.connected()
+    let block = [UInt8](repeating: 3, count: 100_000)
+    var taken = 0
+    while CFWriteStreamCanAcceptBytes(pair.write) { taken += write(pair.write, block) }
+    nonisolated(unsafe) let closing = pair
+    let closed = onThread { closing.close() }
+    try #require(closed.wait(seconds: 10))
+    #expect(CFWriteStreamGetStatus(pair.write) == .closed)
+    #expect(peer.receiveAll()?.count == taken)
   }
 
   // S8, S96: from two threads at once, many times, with events on a third.
@@ -234,11 +247,11 @@ import Testing
       kCFStreamPropertySocketNativeHandle, kCFStreamPropertySocketRemoteHostName,
       kCFStreamPropertySocketRemotePortNumber,
     ] { #expect(!CFReadStreamSetProperty(pair.read, key, kCFBooleanTrue)) }
-    let native = CFPair(socket: SocketPairOfCF().first)
+    let native = CFPair(socket: KernelSocketPair().first)
     #expect(CFReadStreamCopyProperty(native.read, kCFStreamPropertySocketRemoteHostName) == nil)
   }
 
-  // S188, S189, S177: without TLS, a connection cannot be made to look safe.
+  // S183, S188, S189, S177: without TLS, a connection cannot be made to look safe.
   @Test func securityThatIsNotThereIsRefused() throws {
     let (pair, peer) = try CFPair.connected()
     let key = kCFStreamPropertySocketSecurityLevel

@@ -2,6 +2,7 @@
 // What clients of CoreFoundation's socket streams are told, and in which order.
 
 import CoreFoundation
+import Glibc
 import SocketStreams
 import SocketStreamsCoreFoundation
 import Testing
@@ -35,18 +36,45 @@ import Testing
     #expect(first.retains == first.releases)
   }
 
-  // S67, S68
-  @Test func aRemovedClientIsNotCalled() throws {
+  // S67, S68: by no events, no callback, or no context.
+  @Test(arguments: ["everything", "events", "callback", "context"])
+  func aRemovedClientIsNotCalled(without: String) throws {
     let (pair, peer) = try CFPair.connected()
     let client = CFClient()
     client.attach(to: pair.read)
     schedule(pair.read)
     peer.send([1])
     #expect(eventually { CFReadStreamHasBytesAvailable(pair.read) })
-    #expect(CFReadStreamSetClient(pair.read, 0, nil, nil))
-    #expect(CFReadStreamSetClient(pair.read, 0, nil, nil), "removing none is fine")
+    let calls = CFClient()
+    for _ in 0..<2 { #expect(remove(from: pair.read, calls, without: without), "removing none is fine") }
+    #expect(client.retains == client.releases)
     settle()
-    #expect(client.events.isEmpty)
+    #expect(client.events.isEmpty && calls.events.isEmpty)
+    #expect(calls.retains == calls.releases)
+  }
+
+  private func remove(from stream: CFReadStream, _ client: CFClient, without: String) -> Bool {
+    var context = client.context
+    switch without {
+    case "events": return CFReadStreamSetClient(stream, 0, CFClient.readCallback, &context)
+    case "callback": return CFReadStreamSetClient(stream, allEvents, nil, &context)
+    case "context": return CFReadStreamSetClient(stream, allEvents, CFClient.readCallback, nil)
+    default: return CFReadStreamSetClient(stream, 0, nil, nil)
+    }
+  }
+
+  // S66
+  @Test func noDescriptionOfAClientIsAskedFor() throws {
+    let (pair, peer) = try CFPair.connected()
+    let client = CFClient()
+    client.onRead = { stream, event in if event == .hasBytesAvailable { _ = read(stream) } }
+    client.attach(to: pair.read)
+    schedule(pair.read)
+    peer.send([1])
+    peer.shutdownWrite()
+    #expect(turn { client.has(.endEncountered) })
+    CFReadStreamClose(pair.read)
+    #expect(client.descriptions == 0)
   }
 
   // S69, S98: removal in a callback, by a client whose only reference is the stream's.
@@ -192,7 +220,7 @@ import Testing
 }
 
 @Suite struct CFDeliveryTests {
-  // S50, S78, S79, S80, S35, S86
+  // S50, S78, S79, S80, S35, S86, S101: the opening and the bytes are due in one turn, and are two calls.
   @Test func eventsComeInOrderFromTheLoopsThread() throws {
     let (pair, listener) = try CFPair.unopened()
     let reader = CFClient(), writer = CFClient()
@@ -414,9 +442,28 @@ import Testing
     #expect(loud.count(.hasBytesAvailable) < 50_000)
   }
 
+  // S81: what another descriptor's reader has taken by then is not announced.
+  @Test func bytesThatAreGoneAreNotAnnounced() throws {
+    let sockets = KernelSocketPair()
+    let pair = CFPair(socket: sockets.first)
+    let client = CFClient()
+    client.attach(to: pair.read, CFStreamEventType.hasBytesAvailable.rawValue)
+    schedule(pair.read)
+    CFReadStreamOpen(pair.read)
+    settle()
+    sockets.second.send([1])
+    for _ in 0..<4 { EventBase.shared.sync {} }
+    var byte: UInt8 = 0
+    #expect(recv(sockets.first, &byte, 1, Int32(MSG_DONTWAIT)) == 1)
+    settle()
+    #expect(client.events.isEmpty)
+    #expect(CFReadStreamGetStatus(pair.read) == .open)
+    CFReadStreamClose(pair.read)
+  }
+
   // S102
   @Test func nothingIsSignalledBeforeOpen() throws {
-    let sockets = SocketPairOfCF()
+    let sockets = KernelSocketPair()
     let pair = CFPair(socket: sockets.first)
     let client = CFClient()
     client.attach(to: pair.read)

@@ -15,7 +15,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let queue = DispatchQueue(label: "SocketStreams.test")
       for round in 0..<(isSanitized ? 400 : 4_000) {
-        let sockets = SocketPairOfCF()
+        let sockets = KernelSocketPair()
         queue.sync {
           let pair = CFPair(socket: sockets.first)
           let clients = (CFClient(), CFClient())
@@ -44,7 +44,7 @@ import Testing
   @Test(arguments: [false, true])
   func aStreamThatLeavesAQueueWhichDoesNotRunIsServed(byALoop: Bool) throws {
     let old = DispatchQueue(label: "SocketStreams.old"), new = DispatchQueue(label: "SocketStreams.new")
-    let sockets = SocketPairOfCF(), others = SocketPairOfCF()
+    let sockets = KernelSocketPair(), others = KernelSocketPair()
     let pair = CFPair(socket: sockets.first), other = CFPair(socket: others.first)
     let client = CFClient(), otherClient = CFClient()
     client.attach(to: pair.read)
@@ -82,7 +82,7 @@ import Testing
     queue.setSpecific(key: key, value: true)
     let strays = Shared(0)
     for _ in 0..<(isSanitized ? 200 : 2_000) {
-      let sockets = SocketPairOfCF()
+      let sockets = KernelSocketPair()
       sockets.second.send([1])
       let pair = CFPair(socket: sockets.first)
       let client = CFClient()

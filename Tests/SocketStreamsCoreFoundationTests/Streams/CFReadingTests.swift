@@ -25,13 +25,15 @@ import Testing
       client.attach(to: pair.read)
       schedule(pair.read)
     }
-    let isReading = Gate()
+    nonisolated(unsafe) let stream = pair.read
+    let isReading = Shared(false)
     let sent = onThread {
-      _ = isReading.wait(seconds: 10)
+      let isWaiting = eventually { CFReadStreamGetStatus(stream) == .reading }
+      isReading.with { $0 = isWaiting }
       peer.send([5])
     }
-    isReading.open()
-    #expect(read(pair.read).bytes == [5])
+    #expect(read(stream).bytes == [5])
+    #expect(isReading.value)
     #expect(client.events.isEmpty, "a blocking read calls no client")
     #expect(sent.wait(seconds: 10))
   }
@@ -40,18 +42,20 @@ import Testing
   @Test(arguments: [false, true])
   func aReadWaitsForTheEndAndForAFailure(byReset: Bool) throws {
     let (pair, peer) = try CFPair.connected()
-    let isReading = Gate()
+    nonisolated(unsafe) let stream = pair.read
+    let isReading = Shared(false)
     let done = onThread {
-      _ = isReading.wait(seconds: 10)
+      let isWaiting = eventually { CFReadStreamGetStatus(stream) == .reading }
+      isReading.with { $0 = isWaiting }
       if byReset { peer.reset() } else { peer.shutdownWrite() }
     }
-    isReading.open()
-    #expect(read(pair.read).count == (byReset ? -1 : 0))
-    #expect(CFReadStreamGetStatus(pair.read) == (byReset ? .error : .atEnd))
+    #expect(read(stream).count == (byReset ? -1 : 0))
+    #expect(isReading.value)
+    #expect(CFReadStreamGetStatus(stream) == (byReset ? .error : .atEnd))
     #expect(done.wait(seconds: 10))
   }
 
-  // S124
+  // S124, S27
   @Test func theEndIsZeroAgainAndAgain() throws {
     let (pair, peer) = try CFPair.connected()
     peer.shutdownWrite()
@@ -116,9 +120,37 @@ import Testing
     peer.send([1])
     #expect(eventually { CFReadStreamHasBytesAvailable(pair.read) })
     EventBase.shared.sync {}
+    var room: UInt8 = 0
+    #expect(CFReadStreamRead(pair.read, &room, 0) == 0)
+    #expect(CFReadStreamGetStatus(pair.read) == .open)
+    #expect(turn { client.has(.hasBytesAvailable) }, "the event was not consumed")
+    #expect(CFReadStreamRead(pair.read, &room, 0) == 0)
     #expect(CFReadStreamGetStatus(pair.read) == .open)
     #expect(read(pair.read).bytes == [1])
-    #expect(CFReadStreamGetStatus(pair.read) == .open)
+    settle()
+    #expect(client.events == [2])
+  }
+
+  // S28: whatever is called, an end stays an end until the close.
+  @Test func theEndIsFollowedByTheCloseAlone() throws {
+    let (pair, peer) = try CFPair.connected()
+    let client = CFClient()
+    peer.shutdownWrite()
+    #expect(read(pair.read).count == 0)
+    var count: CFIndex = 7
+    let calls: [() -> Void] = [
+      { _ = CFReadStreamOpen(pair.read) }, { _ = read(pair.read) }, { client.attach(to: pair.read) },
+      { schedule(pair.read) }, { _ = CFReadStreamHasBytesAvailable(pair.read) },
+      { _ = CFReadStreamGetBuffer(pair.read, 1, &count) }, { settle() }, { write(pair.write, [1]) },
+      { CFReadStreamUnscheduleFromRunLoop(pair.read, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode) },
+    ]
+    for (index, call) in calls.enumerated() {
+      call()
+      #expect(CFReadStreamGetStatus(pair.read) == .atEnd, "call \(index)")
+    }
+    #expect(CFReadStreamCopyError(pair.read) == nil)
+    CFReadStreamClose(pair.read)
+    #expect(CFReadStreamGetStatus(pair.read) == .closed)
   }
 
   // S129, S130
@@ -143,13 +175,24 @@ import Testing
   // S129, S43: who only polls hears of a failure there.
   @Test func aFailureIsSeenByPollingForBytes() throws {
     let (pair, peer) = try CFPair.connected()
-    schedule(pair.write)
     peer.reset()
-    #expect(
-      eventually {
-        if CFReadStreamHasBytesAvailable(pair.read) { _ = read(pair.read) }
-        return CFReadStreamGetStatus(pair.read) == .error
-      })
+    // Told to the other half, so that this one has nothing to read that would say so.
+    #expect(eventually { write(pair.write, [1]) == -1 })
+    #expect(CFReadStreamGetStatus(pair.read) == .open)
+    #expect(!CFReadStreamHasBytesAvailable(pair.read))
+    #expect(CFReadStreamGetStatus(pair.read) == .error)
+    #expect(CFReadStreamGetError(pair.read) == CFWriteStreamGetError(pair.write))
+  }
+
+  // S129: the same of room. A failure that this half would find itself is the read half's here.
+  @Test func aFailureIsSeenByPollingForRoom() throws {
+    let (pair, peer) = try CFPair.connected()
+    peer.reset()
+    #expect(read(pair.read).count == -1)
+    #expect(CFWriteStreamGetStatus(pair.write) == .open)
+    #expect(!CFWriteStreamCanAcceptBytes(pair.write))
+    #expect(CFWriteStreamGetStatus(pair.write) == .error)
+    #expect(CFWriteStreamGetError(pair.write).error == ECONNRESET)
   }
 
   // S131, S132, S133
@@ -189,7 +232,7 @@ import Testing
     #expect(client.events == [2, 2, 2])
   }
 
-  // A close on another thread ends a read that waits.
+  // S26: a close on another thread ends a read that waits.
   @Test func aCloseEndsABlockingRead() throws {
     let (pair, peer) = try CFPair.connected()
     nonisolated(unsafe) let stream = pair.read
@@ -210,20 +253,27 @@ import Testing
   // S137, S148: what was taken survives the close.
   @Test func whatWasTakenIsSentInOrderAndSurvivesTheClose() throws {
     let (pair, peer) = try CFPair.connected()
-    let block = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
+    // Each byte says where it is.
+    let period = 251
+    let block = (0..<300_000).map { UInt8($0 % period) }
     var taken = 0
     while CFWriteStreamCanAcceptBytes(pair.write) {
-      let count = write(pair.write, Array(block[(taken % 251)...]))
+      let count = write(pair.write, Array(block[(taken % period)...]))
       #expect(count >= 1)
       taken += count
       if taken > 50_000_000 { break }
     }
     pair.close()
     let got = try #require(peer.receiveAll(seconds: 30))
-    #expect(got.count == taken)
+    try #require(got.count == taken && taken > period)
+    #expect(got.starts(with: block.prefix(period)))
+    let isPeriodic = got.withUnsafeBytes { bytes in
+      memcmp(bytes.baseAddress!, bytes.baseAddress! + period, taken - period) == 0
+    }
+    #expect(isPeriodic, "bytes are out of order")
   }
 
-  // S138, S144, S149
+  // S138, S144, S149, S26
   @Test func aWriteWaitsForRoom() throws {
     let (pair, peer) = try CFPair.connected()
     let block = [UInt8](repeating: 3, count: 100_000)

@@ -13,7 +13,7 @@ import Testing
   // by then had the blocking mode of whatever came to have its number changed, and could not open another pair with that.
   @Test func aNativeSocketIsItsOwnersWhenBothStreamsAreClosed() throws {
     for _ in 0..<500 {
-      let sockets = SocketPairOfCF()
+      let sockets = KernelSocketPair()
       let pair = CFPair(socket: sockets.first)
       let clients = (CFClient(), CFClient())
       clients.0.attach(to: pair.read)

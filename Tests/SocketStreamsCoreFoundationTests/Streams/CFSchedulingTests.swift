@@ -171,7 +171,7 @@ import Testing
   // T8
   @Test func theNativeQueueOfADispatchQueueIsFound() {
     let queue = DispatchQueue(label: "SocketStreams.test")
-    let (pair, _) = (CFPair(boundWithSize: 1), 0)
+    let pair = CFPair(boundWithSize: 1)
     CFReadStreamSetDispatchQueue(pair.read, queue)
     let found = SocketStreamsCopyReadQueue(pair.read)
     #expect(found == queue.nativeQueue)

@@ -40,6 +40,12 @@ private func cast<Object: AnyObject>(_ object: AnyObject) -> Object {
   Unmanaged.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }
 
+extension CFStreamError: @retroactive Equatable {
+  public static func == (one: CFStreamError, other: CFStreamError) -> Bool {
+    one.domain == other.domain && one.error == other.error
+  }
+}
+
 /// Turns the calling thread's loop until `condition` holds.
 /// - Returns: Whether it held within `seconds`.
 @discardableResult
@@ -72,7 +78,7 @@ final class CFClient: @unchecked Sendable {
   }
 
   private let log = Shared<[Entry]>([])
-  private let counts = Shared((retains: 0, releases: 0))
+  private let counts = Shared((retains: 0, releases: 0, descriptions: 0))
   private let depth = Shared((now: 0, most: 0))
   var onRead: (CFReadStream, CFStreamEventType) -> Void = { _, _ in }
   var onWrite: (CFWriteStream, CFStreamEventType) -> Void = { _, _ in }
@@ -81,6 +87,7 @@ final class CFClient: @unchecked Sendable {
   var events: [UInt] { entries.map(\.event) }
   var retains: Int { counts.value.retains }
   var releases: Int { counts.value.releases }
+  var descriptions: Int { counts.value.descriptions }
   /// How many of its callbacks were on the stack at once.
   var mostNested: Int { depth.value.most }
 
@@ -99,6 +106,10 @@ final class CFClient: @unchecked Sendable {
       client.takeUnretainedValue().counts.with { $0.releases += 1 }
       client.release()
     }
+    context.copyDescription = { info in
+      Unmanaged<CFClient>.fromOpaque(info!).takeUnretainedValue().counts.with { $0.descriptions += 1 }
+      return .passRetained("a client".cf)
+    }
     return context
   }
 
@@ -114,12 +125,12 @@ final class CFClient: @unchecked Sendable {
     return CFWriteStreamSetClient(stream, events, CFClient.writeCallback, &context)
   }
 
-  private static let readCallback: CFReadStreamClientCallBack = { stream, event, info in
+  static let readCallback: CFReadStreamClientCallBack = { stream, event, info in
     let client = Unmanaged<CFClient>.fromOpaque(info!).takeUnretainedValue()
     client.told(event, CFReadStreamGetStatus(stream)) { client.onRead(stream!, event) }
   }
 
-  private static let writeCallback: CFWriteStreamClientCallBack = { stream, event, info in
+  static let writeCallback: CFWriteStreamClientCallBack = { stream, event, info in
     let client = Unmanaged<CFClient>.fromOpaque(info!).takeUnretainedValue()
     client.told(event, CFWriteStreamGetStatus(stream)) { client.onWrite(stream!, event) }
   }

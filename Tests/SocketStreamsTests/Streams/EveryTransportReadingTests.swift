@@ -161,6 +161,44 @@ struct EveryTransportReadingTests {
     #expect(test.input.status == .atEnd && !test.input.hasBytesAvailable)
   }
 
+  // S85, S90, S129: what the CoreFoundation module asks before it passes on the event of bytes.
+  @Test("findBytes tells bytes from the end, which becomes known", arguments: TransportUnderTest.allCases)
+  func findBytes(_ kind: TransportUnderTest) throws {
+    let test = try Fixture(kind)
+    #expect(!test.input.findBytes(), "not open")
+    test.recorder.attach(to: test.input)
+    test.open(test.input)
+    #expect(!test.input.findBytes() && test.input.status == .open)
+    test.peer.send(pattern(3))
+    #expect(eventually(within: 5) { test.input.findBytes() })
+    #expect(test.input.findBytes(), "asking takes nothing")
+    #expect(test.input.withAvailableBytes { _ in 1 } == 1)
+    #expect(test.input.findBytes(), "what was lent and left is there")
+    #expect(try readSome(test.input, 9) == Array(pattern(3).dropFirst()))
+    #expect(!test.input.findBytes())
+    test.peer.end()
+    #expect(eventually(within: 5) { test.input.hasBytesAvailable })
+    #expect(test.input.status == .open)
+    #expect(!test.input.findBytes())
+    #expect(test.input.status == .atEnd && !test.input.findBytes())
+    test.input.schedule(on: test.base)
+    test.recorder.expect([.openCompleted, .endEncountered], of: .read, settling: test.base)
+  }
+
+  // S93, S129
+  @Test("findBytes tells bytes from a failure, which becomes known", arguments: TransportUnderTest.breakable)
+  func findBytesOfFailure(_ kind: TransportUnderTest) throws {
+    let test = try Fixture(kind)
+    test.recorder.attach(to: test.input)
+    test.open(test.input)
+    test.peer.fail()
+    #expect(eventually(within: 5) { test.input.hasBytesAvailable || test.input.status == .error })
+    #expect(!test.input.findBytes())
+    #expect(test.input.status == .error && test.input.error?.code == ECONNRESET)
+    test.input.schedule(on: test.base)
+    test.recorder.expect([.openCompleted, .errorOccurred], of: .read, settling: test.base)
+  }
+
   // S128
   @Test(
     "a read of no bytes returns 0, changes nothing, and uses up no event",

@@ -4,7 +4,7 @@
 import Glibc
 
 /// Two connected Unix-domain sockets. Each is closed with the object, unless the test closed it.
-final class SocketPairOfCF {
+final class KernelSocketPair {
   let first: Int32
   let second: RawSocket
 
