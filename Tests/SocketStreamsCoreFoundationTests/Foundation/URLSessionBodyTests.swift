@@ -123,4 +123,28 @@ private final class UploadServer: @unchecked Sendable {
     #expect(text == "\(sent.count)")
     #expect(server.body.value == sent)
   }
+
+  // S219: written while it is sent, through a pair with room for a little of it. Without `waitsForBytes` URLSession ends the
+  // body at its first look.
+  @Test func aBodyThatIsStillWrittenIsSentWhole() throws {
+    let server = try UploadServer()
+    let pair = try FoundationPair(boundWithSize: 1_000)
+    let sent = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let body = try #require(pair.input as? SocketInputStream)
+    #expect(!body.waitsForBytes)
+    body.waitsForBytes = true
+    #expect(!body.hasBytesAvailable, "it is not open yet")
+    nonisolated(unsafe) let output = pair.output
+    let written = onThread {
+      output.open()
+      _ = writeAll(output, sent)
+      output.close()
+    }
+    let (status, text) = upload(body, to: server)
+    #expect(status == 200)
+    #expect(text == "300000")
+    #expect(server.body.value == sent)
+    #expect(written.wait(seconds: 20))
+    #expect(!body.hasBytesAvailable, "it is at its end")
+  }
 }

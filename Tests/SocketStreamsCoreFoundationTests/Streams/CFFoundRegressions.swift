@@ -124,7 +124,9 @@ import Testing
   @Test func aForeignErrorWithAnAbsurdCodeIsReadAllTheSame() throws {
     var absurd = 1e300
     let number = CFNumberCreate(nil, .doubleType, &absurd)!
-    var keys: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(kCFGetAddrInfoFailureKey).toOpaque())]
+    var keys: [UnsafeRawPointer?] = [
+      UnsafeRawPointer(Unmanaged.passUnretained(kCFGetAddrInfoFailureKey).toOpaque())
+    ]
     var values: [UnsafeRawPointer?] = [UnsafeRawPointer(Unmanaged.passUnretained(number).toOpaque())]
     let error = CFErrorCreateWithUserInfoKeysAndValues(nil, kCFErrorDomainCFNetwork, 2, &keys, &values, 1)!
     #expect(StreamError.numbers(of: error) == (-1, 2))
