@@ -203,7 +203,7 @@ import Testing
   }
 
   // S8, S156: as many descriptors and objects as before.
-  @Test func athousandRoundsLeaveNothing() async {
+  @Test func aThousandRoundsLeaveNothing() async {
     await #expect(processExitsWith: .success) {
       let (listener, thread) = (try RawListener(), LoopThread())
       let runLoop = thread.runLoop
