@@ -56,7 +56,7 @@ extension StreamAdapter {
       guard let index = delivery.places.firstIndex(where: { $0.isAt(loop, mode) }) else { return }
       source = delivery.places.remove(at: index).source
       // Its own thread may be passing on an event at this moment, which CFStream then throws away, as it has no source.
-      if loop !== CFRunLoopGetCurrent(), delivery.due.isDataTold { delivery.due.happened(data) }
+      if loop !== CFRunLoopGetCurrent() { delivery.due.dataOwedAgain() }
       delivery.placesChanged()
     }
     if let source { CFRunLoopSourceInvalidate(source) }
@@ -116,7 +116,7 @@ extension StreamAdapter {
     {
       delivery.due.passedOn(step)
       lock.unlock()
-      pass(on: step, by: signal)
+      pass(on: step, while: { $0.isScheduled(on: loop) }, by: signal)
       lock.lock()
     }
     delivery.isDelivering = false
@@ -134,13 +134,27 @@ extension StreamAdapter {
     }
   }
 
-  private func pass(on step: DueEvents.Step, by signal: (StreamEvent, CFError?) -> Void) {
+  /// - Parameter isHere: Whether the client may still be called from here.
+  private func pass(
+    on step: DueEvents.Step, while isHere: (Delivery) -> Bool, by signal: (StreamEvent, CFError?) -> Void
+  ) {
     switch step {
     case .standIn: signal(data, nil)
     case .event(.errorOccurred): signal(.errorOccurred, stream.error?.cfError)
-    case .event(data):
-      if findData() { signal(data, nil) } else { lock.withLock { delivery.due.dataHadGone() } }
+    case .event(data): if findData(), isDataDue(isHere) { signal(data, nil) }
     case .event(let event): signal(event, nil)
+    }
+  }
+
+  /// Bytes or room are there. Whoever takes the stream off the loop from now on owes the client the event once more.
+  private func isDataDue(_ isHere: (Delivery) -> Bool) -> Bool {
+    lock.withLock {
+      guard delivery.isLive, isHere(delivery) else {
+        delivery.due.happened(data)
+        return false
+      }
+      delivery.due.dataTold()
+      return true
     }
   }
 
@@ -184,7 +198,7 @@ extension StreamAdapter {
     let sharedLoop = delivery.places.count == 1 ? delivery.places[0].loop : nil
     lock.unlock()
     if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
-    pass(on: step, by: signalDelayed)
+    pass(on: step, while: { $0.isOn(number) }, by: signalDelayed)
     lock.withLock { delivery.wakeOfWaiting }?.perform()
     change { $0.hopEnded(number, hasPassedOn: true) }
     withExtendedLifetime(stream) {}

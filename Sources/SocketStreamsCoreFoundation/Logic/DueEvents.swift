@@ -23,9 +23,10 @@ struct DueEvents: Equatable {
 
   init(data: StreamEvent) { self.data = data }
 
-  /// The connection has news for this half.
+  /// The connection has news for this half. Of bytes or room, only if the client has moved since it was called for them: what
+  /// was on its way while it moved comes twice.
   mutating func happened(_ event: StreamEvent) {
-    if !isOver { latched.insert(StreamEvents(event)) }
+    if !isOver, event != data || !isDataTold { latched.insert(StreamEvents(event)) }
   }
 
   /// The client reads or writes: what it was to be told of that, it finds out itself.
@@ -35,11 +36,24 @@ struct DueEvents: Equatable {
     isStandInTold = false
   }
 
-  /// The bytes or the room had gone when ``data`` was passed on, so that the client was not called.
-  mutating func dataHadGone() { isDataTold = false }
+  /// The client is being called for ``data``, which holds: what is there now it finds when it moves.
+  mutating func dataTold() {
+    latched.remove(StreamEvents(data))
+    isDataTold = true
+  }
+
+  /// Whether the client was called for ``data`` is not known, so it will be called once more.
+  mutating func dataOwedAgain() {
+    guard isDataTold else { return }
+    isDataTold = false
+    latched.insert(StreamEvents(data))
+  }
 
   /// The client asks for these events from now on; none if there is no client.
-  mutating func request(_ events: StreamEvents) { wanted = events }
+  mutating func request(_ events: StreamEvents) {
+    wanted = events
+    isDataTold = false
+  }
 
   /// What to pass on now.
   enum Step: Equatable {
@@ -65,13 +79,12 @@ struct DueEvents: Equatable {
     return wanted.contains(StreamEvents(data)) && !isStandInTold ? .standIn : nil
   }
 
-  /// `step` is being passed on.
+  /// `step` is being passed on. Of ``data``, ``dataTold()`` says whether it still held.
   mutating func passedOn(_ step: Step) {
     switch step {
     case .standIn: isStandInTold = true
     case .event(let event):
       latched.remove(StreamEvents(event))
-      if event == data { isDataTold = true }
       if event == .openCompleted { isOpeningPassedOn = true }
       if event == .errorOccurred || event == .endEncountered { isOver = true }
     }

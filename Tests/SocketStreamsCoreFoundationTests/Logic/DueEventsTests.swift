@@ -31,20 +31,47 @@ import Testing
     #expect(drain(&due) == [.event(.canAcceptBytes)])
   }
 
+  // S81: what comes after a call comes of the client's next move; what was on its way while it moved is no second event.
+  @Test func dataThatWasToldIsNotToldAgainWithoutAMove() {
+    var due = DueEvents(data: .hasBytesAvailable)
+    due.request(.all)
+    due.happened(.hasBytesAvailable)
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
+    // Before it was known that the bytes are there, others came: one call is for both.
+    due.happened(.hasBytesAvailable)
+    due.dataTold()
+    #expect(due.isDataTold && due.next == nil)
+    due.happened(.hasBytesAvailable)
+    #expect(due.next == nil)
+    due.dataMoved()
+    due.happened(.hasBytesAvailable)
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
+  }
+
   // S81: who was not called has not been told.
   @Test func dataThatHadGoneWasNotTold() {
     var due = DueEvents(data: .hasBytesAvailable)
     due.request(.all)
     due.happened(.hasBytesAvailable)
     #expect(drain(&due) == [.event(.hasBytesAvailable)])
-    #expect(due.isDataTold)
-    due.dataHadGone()
-    #expect(!due.isDataTold && due.next == nil)
+    #expect(!due.isDataTold)
     due.happened(.hasBytesAvailable)
     #expect(drain(&due) == [.event(.hasBytesAvailable)])
-    #expect(due.isDataTold)
-    due.dataMoved()
-    #expect(!due.isDataTold)
+  }
+
+  // S74, S111: another client, or one that may not have been called, is told once more.
+  @Test func dataIsOwedAgain() {
+    var due = DueEvents(data: .hasBytesAvailable)
+    due.request(.all)
+    due.dataOwedAgain()
+    #expect(due.next == nil, "nothing was told")
+    due.dataTold()
+    due.dataOwedAgain()
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
+    due.dataTold()
+    due.request(.all)
+    due.happened(.hasBytesAvailable)
+    #expect(drain(&due) == [.event(.hasBytesAvailable)])
   }
 
   // S94
