@@ -42,6 +42,30 @@ import Testing
     #expect(accepting.wait(seconds: 20))
   }
 
+  // S87, S88: one event a write, also when the library's thread is about to tell of room while the client writes.
+  @Test func roomIsToldOnceAWriteWhateverTheThreadsDo() {
+    let pair = CFPair(boundWithSize: 16)
+    let client = CFClient()
+    client.attach(to: pair.write)
+    schedule(pair.write)
+    pair.open()
+    turn { client.has(.canAcceptBytes) }
+    var repeats = 0
+    for _ in 0..<(isSanitized ? 1_000 : 5_000) {
+      let before = client.count(.canAcceptBytes)
+      for _ in 0..<8 { write(pair.write, [1]) }
+      turn { client.count(.canAcceptBytes) > before }
+      for _ in 0..<2 {
+        EventBase.shared.sync {}
+        CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true)
+      }
+      repeats += client.count(.canAcceptBytes) - before - 1
+      _ = read(pair.read, 8)
+    }
+    #expect(repeats == 0)
+    pair.close()
+  }
+
   // S111, A13: moved from thread to thread while bytes come, each move made on the thread that it leaves or joins.
   // CoreFoundation's own lists do not stand two threads that schedule one stream at once.
   @Test func movingUnderLoadLosesAndRepeatsNothing() throws {
