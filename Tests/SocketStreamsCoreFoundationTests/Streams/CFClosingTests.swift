@@ -104,6 +104,7 @@ import Testing
   // S154, S157, S158, S20
   @Test func aNativeSocketIsGivenBack() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let before = fcntl(sockets.first, F_GETFL)
     do {
       let pair = CFPair(socket: sockets.first)
@@ -121,6 +122,7 @@ import Testing
   // S10: a descriptor that is owned is closed though the streams were never opened.
   @Test func anOwnedSocketIsClosedWithoutHavingBeenOpened() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let lent = dup(sockets.first)
     do {
       let pair = CFPair(socket: lent)
@@ -132,6 +134,7 @@ import Testing
   // S159, S182
   @Test func shouldCloseNativeSocketDecides() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let lent = dup(sockets.first)
     let pair = CFPair(socket: lent)
     let key = kCFStreamPropertyShouldCloseNativeSocket

@@ -445,6 +445,7 @@ import Testing
   // S81: what another descriptor's reader has taken by then is not announced.
   @Test func bytesThatAreGoneAreNotAnnounced() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let pair = CFPair(socket: sockets.first)
     let client = CFClient()
     client.attach(to: pair.read, CFStreamEventType.hasBytesAvailable.rawValue)
@@ -464,6 +465,7 @@ import Testing
   // S102
   @Test func nothingIsSignalledBeforeOpen() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let pair = CFPair(socket: sockets.first)
     let client = CFClient()
     client.attach(to: pair.read)

@@ -45,6 +45,7 @@ import Testing
   @Test func bothDeclinedIsNoWork() async {
     await #expect(processExitsWith: .success) {
       let sockets = KernelSocketPair()
+      defer { withExtendedLifetime(sockets) {} }
       let flags = fcntl(sockets.first, F_GETFL)
       let before = openSockets()
       CFStreamCreatePairWithSocketToHost(nil, "127.0.0.1".cf, 1, nil, nil)
@@ -328,6 +329,7 @@ import Testing
   // S18, S179
   @Test func aNativeSocketIsOpenAtOnce() throws {
     let sockets = KernelSocketPair()
+    defer { withExtendedLifetime(sockets) {} }
     let pair = CFPair(socket: sockets.first)
     #expect(CFReadStreamCopyProperty(pair.read, kCFStreamPropertySocketNativeHandle) != nil)
     #expect(CFReadStreamOpen(pair.read))

@@ -16,6 +16,7 @@ import Testing
       let queue = DispatchQueue(label: "SocketStreams.test")
       for round in 0..<(isSanitized ? 400 : 4_000) {
         let sockets = KernelSocketPair()
+        defer { withExtendedLifetime(sockets) {} }
         queue.sync {
           let pair = CFPair(socket: sockets.first)
           let clients = (CFClient(), CFClient())
@@ -83,6 +84,7 @@ import Testing
     let strays = Shared(0)
     for _ in 0..<(isSanitized ? 200 : 2_000) {
       let sockets = KernelSocketPair()
+      defer { withExtendedLifetime(sockets) {} }
       sockets.second.send([1])
       let pair = CFPair(socket: sockets.first)
       let client = CFClient()

@@ -314,6 +314,33 @@ import Testing
 }
 
 @Suite struct CFBoundPairTests {
+  // S122, S138: both ends wait for each other, on two threads and without a loop.
+  @Test func bothEndsMayWait() throws {
+    let sent = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    for _ in 0..<20 {
+      let pair = CFPair(boundWithSize: 1_000)
+      pair.open()
+      nonisolated(unsafe) let output = pair.write
+      let written = onThread {
+        var rest = sent[...]
+        while !rest.isEmpty {
+          let count = write(output, Array(rest.prefix(4_096)))
+          if count <= 0 { break }
+          rest = rest.dropFirst(count)
+        }
+        CFWriteStreamClose(output)
+      }
+      var got: [UInt8] = []
+      while true {
+        let (count, bytes) = read(pair.read, 3_000)
+        if count <= 0 { break }
+        got += bytes
+      }
+      #expect(got == sent)
+      #expect(written.wait(seconds: 10))
+    }
+  }
+
   // S124, S127, T4
   @Test func whatIsWrittenIsReadAndTheEndFollows() throws {
     let pair = CFPair(boundWithSize: 10)

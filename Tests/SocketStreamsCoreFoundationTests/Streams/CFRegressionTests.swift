@@ -14,6 +14,7 @@ import Testing
   @Test func aNativeSocketIsItsOwnersWhenBothStreamsAreClosed() throws {
     for _ in 0..<500 {
       let sockets = KernelSocketPair()
+      defer { withExtendedLifetime(sockets) {} }
       let pair = CFPair(socket: sockets.first)
       let clients = (CFClient(), CFClient())
       clients.0.attach(to: pair.read)
