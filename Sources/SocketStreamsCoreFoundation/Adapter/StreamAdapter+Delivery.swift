@@ -155,8 +155,9 @@ extension StreamAdapter {
     }
   }
 
-  /// A mode that no loop runs in.
-  private static var ownSourceMode: CFString { "SocketStreamsOwnSource".cfString }
+  /// A second place on that loop, which is the first once more: the default mode is one of the common ones. A mode of its own
+  /// would cost descriptors, without which CoreFoundation ends the process.
+  private static var secondMode: CFString { kCFRunLoopCommonModes }
 
   /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
   fileprivate func takeStep(_ number: Int) {
@@ -173,7 +174,7 @@ extension StreamAdapter {
     // done here, where the client uses the stream, and not on CoreFoundation's thread.
     let sharedLoop = delivery.places.count == 1 ? delivery.places[0].loop : nil
     lock.unlock()
-    if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
+    if let sharedLoop { scheduleStream(sharedLoop, Self.secondMode) }
     pass(on: step, by: signalDelayed)
     change { $0.hopEnded(number, hasPassedOn: true) }
     withExtendedLifetime(stream) {}
