@@ -31,4 +31,19 @@ import Testing
     #expect(turn { second.has(data) })
     pair.close()
   }
+
+  // S178. An object of Swift's that is none of Foundation's ended the process, where CoreFoundation asked for its type.
+  @Test func aPropertyMayBeSetToAnyObject() async {
+    await #expect(processExitsWith: .success) {
+      let (pair, _) = try FoundationPair.connected()
+      for key in ["SocketStreamsReadTimeout", Stream.PropertyKey.socketSecurityLevelKey.rawValue] {
+        let key = Stream.PropertyKey(rawValue: key)
+        #expect(!pair.input.setProperty(Recorder(), forKey: key))
+        #expect(!pair.output.setProperty(Recorder() as Any, forKey: key))
+        #expect(!pair.input.setProperty([Recorder()], forKey: key))
+        #expect(!pair.input.setProperty(["key": Recorder()], forKey: key))
+      }
+      pair.close()
+    }
+  }
 }
