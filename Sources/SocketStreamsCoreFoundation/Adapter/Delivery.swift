@@ -31,6 +31,8 @@ struct Delivery {
   var places: [Place] = []
   private var hop = Hop.here(turns: 0)
   private var hops = 0
+  /// On a queue: CoreFoundation has a source for this stream alone.
+  var hasOwnSource = false
   var isOpened = false
   var isFinished = false
   var isDelivering = false
@@ -57,7 +59,10 @@ struct Delivery {
   mutating func placesChanged() {
     due.isOpeningAwaited = places.contains { CFEqual($0.mode, Self.awaitingMode) }
     // What is on its way to a queue does nothing when it gets there: that queue is not this stream's any more.
-    if places.isEmpty { hop = .here(turns: 0) }
+    if places.isEmpty {
+      hop = .here(turns: 0)
+      hasOwnSource = false
+    }
   }
 
   // MARK: - On a dispatch queue

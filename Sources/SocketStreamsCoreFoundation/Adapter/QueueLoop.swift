@@ -22,5 +22,14 @@ enum QueueLoop {
     return address != 0 && address != self.address(of: loop)
   }
 
+  /// What makes a second place of the loop, which is the first once more: its default mode is one of the common ones. A mode
+  /// of its own would cost descriptors, without which CoreFoundation ends the process.
+  static var secondMode: CFString { kCFRunLoopCommonModes }
+
+  /// Whether that place is the second one of this loop.
+  static func isSecond(_ loop: CFRunLoop, _ mode: CFString) -> Bool {
+    known.load(ordering: .relaxed) == address(of: loop) && CFEqual(mode, secondMode)
+  }
+
   private static func address(of loop: CFRunLoop) -> UInt { UInt(bitPattern: ObjectIdentifier(loop)) }
 }

@@ -39,6 +39,8 @@ extension StreamAdapter {
   private func listen() { listen(to: lock.withLock { delivery.needed }) }
 
   final func schedule(_ loop: CFRunLoop, _ mode: CFString) {
+    // For CoreFoundation's own source only.
+    if QueueLoop.isSecond(loop, mode) { return }
     let isNew = lock.withLock { !delivery.isFinished && !delivery.places.contains { $0.isAt(loop, mode) } }
     guard isNew else { return }
     let source = makeSource()
@@ -180,9 +182,6 @@ extension StreamAdapter {
     }
   }
 
-  /// A mode that no loop runs in.
-  private static var ownSourceMode: CFString { "SocketStreamsOwnSource".cfString }
-
   /// On the queue: passes on one event. The client is called from CoreFoundation's thread by way of the queue.
   fileprivate func takeStep(_ number: Int) {
     lock.lock()
@@ -195,9 +194,10 @@ extension StreamAdapter {
     // Scheduled once, a stream shares CoreFoundation's source with all the others, and waits for its turn. With a source of
     // its own it is called in the turn in which it is signalled. CFStream guards neither change nor use of that, so this is
     // done here, where the client uses the stream, and not on CoreFoundation's thread.
-    let sharedLoop = delivery.places.count == 1 ? delivery.places[0].loop : nil
+    let sharedLoop = delivery.hasOwnSource ? nil : delivery.places.first?.loop
+    delivery.hasOwnSource = true
     lock.unlock()
-    if let sharedLoop { scheduleStream(sharedLoop, Self.ownSourceMode) }
+    if let sharedLoop { scheduleStream(sharedLoop, QueueLoop.secondMode) }
     pass(on: step, while: { $0.isOn(number) }, by: signalDelayed)
     lock.withLock { delivery.wakeOfWaiting }?.perform()
     change { $0.hopEnded(number, hasPassedOn: true) }

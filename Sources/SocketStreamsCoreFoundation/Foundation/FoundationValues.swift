@@ -16,14 +16,15 @@ extension Stream {
 }
 
 /// The object that CoreFoundation understands: for a constant, its value; within collections, too. A value that Swift has put
-/// into a box of its own comes out of it.
+/// into a box of its own comes out of it. CoreFoundation cannot be asked what an object is that is none of Foundation's: that
+/// becomes a null, which no key takes for a value.
 func foundationObject(_ value: Any) -> AnyObject {
   switch value {
   case let text as String: NSString(string: text)
   case let constant as any RawRepresentable: foundationObject(constant.rawValue)
   case let dictionary as [AnyHashable: Any]: foundationDictionary(dictionary)
   case let array as [Any]: NSArray(array: array.map(foundationObject(_:)))
-  default: value as AnyObject
+  default: (value as AnyObject) as? NSObject ?? NSNull()
   }
 }
 

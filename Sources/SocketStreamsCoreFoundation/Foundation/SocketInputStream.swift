@@ -54,7 +54,7 @@ public final class SocketInputStream: InputStream {
 
   /// Reads what is there, or waits for a byte; 0 at the end, -1 without success. Corresponds to `CFReadStreamRead`.
   public override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
-    delivery.dataMoves()
+    if len > 0 { delivery.dataMoves() }
     let count = unsafe CFReadStreamRead(cfReadStream, buffer, len)
     if count <= 0 { delivery.foundEnd() }
     return count

@@ -42,7 +42,7 @@ public final class SocketOutputStream: OutputStream {
   /// Hands over as many of the bytes as there is room for, waiting for room for one; -1 without success. Corresponds to
   /// `CFWriteStreamWrite`.
   public override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int {
-    delivery.dataMoves()
+    if len > 0 { delivery.dataMoves() }
     let count = unsafe CFWriteStreamWrite(cfWriteStream, buffer, len)
     if count <= 0 { delivery.foundEnd() }
     return count

@@ -102,4 +102,24 @@ import Testing
     }
     #expect(strays.value == 0)
   }
+
+  // The first event on any queue made a mode of the run loop, which takes two descriptors; without them CoreFoundation crashed.
+  @Test func eventsOnAQueueNeedNoDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      let queue = DispatchQueue(label: "SocketStreams.test")
+      let sockets = KernelSocketPair()
+      let pair = CFPair(socket: sockets.first)
+      let client = CFClient()
+      client.attach(to: pair.read)
+      CFReadStreamSetDispatchQueue(pair.read, queue)
+      EventBase.shared.sync {}
+      var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+      while dup(sockets.first) >= 0 {}
+      #expect(CFReadStreamOpen(pair.read))
+      sockets.second.send([1])
+      #expect(eventually { client.events == [1, 2] })
+      CFReadStreamClose(pair.read)
+    }
+  }
 }
