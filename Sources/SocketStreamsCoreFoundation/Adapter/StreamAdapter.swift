@@ -62,12 +62,14 @@ class StreamAdapter: @unchecked Sendable {
       unsafe failure?.report(refusal)
       return false
     }
-    begin()
     listen()
-    if stream.open() { return true }
-    giveUp()
-    unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))
-    return false
+    guard stream.open() else {
+      // CFStream tells of this itself, so that the client is not to hear of it from here.
+      unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))
+      return false
+    }
+    begin()
+    return true
   }
 
   /// Whether opening has ended, by success or with a failure. Never blocks.
