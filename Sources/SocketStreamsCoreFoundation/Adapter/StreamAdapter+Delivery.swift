@@ -18,13 +18,11 @@ extension StreamAdapter {
 
   // MARK: - In the client's calls. Nothing is passed on in these.
 
+  /// The stream is being opened. What has happened to it since is passed on from now on.
   final func begin() {
     change { $0.isOpened = true }
     listen()
   }
-
-  /// It could not be opened, and CFStream says so itself.
-  final func giveUp() { change { $0.isOpened = false } }
 
   /// The client is about to read or write.
   final func dataMoves() { lock.withLock { delivery.due.dataMoved() } }

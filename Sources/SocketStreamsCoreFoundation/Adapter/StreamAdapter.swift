@@ -62,11 +62,13 @@ class StreamAdapter: @unchecked Sendable {
       unsafe failure?.report(refusal)
       return false
     }
+    guard stream.open() else {
+      // CFStream tells of this itself, so that the client is not to hear of it from here.
+      unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))
+      return false
+    }
     begin()
-    if stream.open() { return true }
-    giveUp()
-    unsafe failure?.report(stream.error ?? .misuse(.notOpen, "open"))
-    return false
+    return true
   }
 
   /// Whether opening has ended, by success or with a failure. Never blocks.

@@ -53,4 +53,22 @@ import Testing
       #expect(CFReadStreamGetError(stream).error == 2)
     }
   }
+
+  // S93. A failure to open was told twice on the loop of another thread: as CFStreamOpen's result, and as the library's event.
+  @Test func aFailureToOpenIsToldOnceOnAnotherThread() {
+    let thread = LoopThread()
+    for _ in 0..<(isSanitized ? 500 : 5_000) {
+      let pair = CFPair(socket: -1)
+      let client = CFClient()
+      client.attach(to: pair.read)
+      CFReadStreamScheduleWithRunLoop(pair.read, thread.loop, kCFRunLoopDefaultMode)
+      #expect(!CFReadStreamOpen(pair.read))
+      #expect(eventually { client.has(.errorOccurred) })
+      EventBase.shared.sync {}
+      thread.sync {}
+      #expect(client.events == [8])
+      nonisolated(unsafe) let stream = pair.read
+      thread.sync { CFReadStreamClose(stream) }
+    }
+  }
 }
