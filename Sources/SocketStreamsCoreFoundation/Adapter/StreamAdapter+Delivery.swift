@@ -58,6 +58,8 @@ extension StreamAdapter {
     }
   }
 
+  final var isClosed: Bool { lock.withLock { delivery.isFinished } }
+
   /// The stream was closed, or is gone.
   final func finish() {
     let source = lock.withLock {
