@@ -44,7 +44,10 @@ final class SharedSocket: @unchecked Sendable {
       heldOutput = output
       return false
     }
-    if isDue { output.close() } else { output.removeClient() }
+    if isDue { return output.close() }
+    output.removeClient()
+    // Nothing is written any more. A thread that waits for room finds some, and then the close.
+    output.setProperty(.outputLimit, to: .max)
   }
 
   /// The read stream was closed or dropped.

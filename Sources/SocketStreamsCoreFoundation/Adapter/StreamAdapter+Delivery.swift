@@ -62,6 +62,8 @@ extension StreamAdapter {
     if let source { CFRunLoopSourceInvalidate(source) }
   }
 
+  final var isClosed: Bool { lock.withLock { delivery.isFinished } }
+
   /// The stream was closed, or is gone.
   final func finish() {
     var places: [Delivery.Place] = []

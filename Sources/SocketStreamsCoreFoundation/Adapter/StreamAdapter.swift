@@ -86,8 +86,8 @@ class StreamAdapter: @unchecked Sendable {
   final func close() {
     let isLent =
       stream.property(.socketNativeHandle) != nil && stream.property(.shouldCloseNativeSocket) == false
-    end()
     finish()
+    end()
     // Its owner may do with the descriptor what it likes when both streams are closed: so the library's thread, on which no
     // client is ever called, has to be done with it by then.
     if isLent { EventBase.shared.sync {} }

@@ -73,6 +73,8 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
       while true {
         if let count = try unsafe output.write(memory) { return count }
         _ = output.waitUntilReady()
+        // By another thread. The connection may go on, for the read stream.
+        if isClosed { return -1 }
       }
     } catch {
       // Closed meanwhile by another thread, which is no failure.

@@ -71,4 +71,28 @@ import Testing
       thread.sync { CFReadStreamClose(stream) }
     }
   }
+
+  // S96, S138, S153. Closed by another thread, a write stream whose socket stays with its read stream left a write that waited
+  // for room waiting: until the peer read, to which it then sent bytes.
+  @Test func aWriteThatWaitsEndsWithTheClose() throws {
+    let (pair, peer) = try CFPair.connected()
+    while CFWriteStreamCanAcceptBytes(pair.write) { write(pair.write, [UInt8](repeating: 1, count: 65_536)) }
+    let result = Shared(0)
+    let waits = Gate()
+    nonisolated(unsafe) let writer = pair.write
+    let ended = onThread {
+      waits.open()
+      let count = write(writer, [2])
+      result.with { $0 = count }
+    }
+    #expect(waits.wait(seconds: 10))
+    // The status says that the call has begun.
+    #expect(eventually { CFWriteStreamGetStatus(pair.write) == .writing })
+    CFWriteStreamClose(pair.write)
+    #expect(ended.wait(seconds: 10))
+    #expect(result.value == -1)
+    #expect(CFWriteStreamGetStatus(pair.write) == .closed)
+    CFReadStreamClose(pair.read)
+    #expect(try #require(peer.receiveAll()).allSatisfy { $0 == 1 })
+  }
 }
