@@ -109,6 +109,7 @@ private final class FoundationConnection: ConnectionStreams, StreamDelegate {
     if let code = SocketState.pendingError(handle) { throw .posix(code, "write") }
     // Asking has the stream find out what the library has found already.
     if !input.hasBytesAvailable, let inputError { throw inputError }
+    if isSent, !isAcknowledged, SocketState.isGone(handle) { throw .posix(EPIPE, "write") }
     return isSent && isAcknowledged
   }
 

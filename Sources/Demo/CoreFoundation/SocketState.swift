@@ -19,6 +19,15 @@ enum SocketState {
     return code
   }
 
+  /// Whether a TCP connection is over for the kernel, as after a reset; what it has not sent by then it never will.
+  static func isGone(_ fd: Int32) -> Bool {
+    var state: UInt8 = 0
+    var length = socklen_t(MemoryLayout<UInt8>.size)
+    // The first byte of what the kernel tells is the connection's state.
+    let answer = unsafe getsockopt(fd, Int32(IPPROTO_TCP), TCP_INFO, &state, &length)
+    return answer == 0 && Int32(state) == Int32(TCP_CLOSE)
+  }
+
   /// Has the socket send nothing more, and reset the connection when it is closed.
   static func cut(_ fd: Int32) {
     var option = linger(l_onoff: 1, l_linger: 0)

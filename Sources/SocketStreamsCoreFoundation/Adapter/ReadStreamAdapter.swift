@@ -85,7 +85,7 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
       }
     } catch {
       // Closed meanwhile by another thread, which is no failure.
-      if input.status != .closed { unsafe failure?.report(error) }
+      if !isClosed { unsafe failure?.report(error) }
       return -1
     }
   }

@@ -62,6 +62,7 @@ extension StreamAdapter {
     if let source { CFRunLoopSourceInvalidate(source) }
   }
 
+  /// The stream was closed, by whatever thread.
   final var isClosed: Bool { lock.withLock { delivery.isFinished } }
 
   /// The stream was closed, or is gone.

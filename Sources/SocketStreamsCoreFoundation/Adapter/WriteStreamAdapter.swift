@@ -78,7 +78,7 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
       }
     } catch {
       // Closed meanwhile by another thread, which is no failure.
-      if output.status != .closed { unsafe failure?.report(error) }
+      if !isClosed { unsafe failure?.report(error) }
       return -1
     }
   }

@@ -122,6 +122,17 @@ struct ReceiveTests {
     #expect(error.hasPrefix("error: POSIX 110 Connection timed out (127.0.0.1:") && error.contains(", read)"))
   }
 
+  @Test("a text for a server that has gone is a broken connection at once", arguments: Streams.forTransfers)
+  func gone(_ streams: Streams) {
+    let result = run(.says(Array("bye\n".utf8)), by: streams, "--text", "too late", "--timeout", "20")
+    #expect(result.code == 3, "\(result.errorText)")
+    let error = result.errorLines.first { $0.hasPrefix("error: ") } ?? ""
+    #expect(
+      error.hasPrefix("error: POSIX 32 Broken pipe (")
+        || error.hasPrefix("error: POSIX 104 Connection reset"),
+      "\(error)")
+  }
+
   @Test("after the server's end the other half still sends", arguments: Streams.forTransfers)
   func half(_ streams: Streams) {
     let server = LoopbackServer(.half)
