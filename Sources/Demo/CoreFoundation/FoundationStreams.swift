@@ -104,12 +104,14 @@ private final class FoundationConnection: ConnectionStreams, StreamDelegate {
   func isDelivered() throws(StreamError) -> Bool {
     guard let handle else { return true }
     let isSent = SocketState.outputIsShutDown(handle)
+    // Before the count, which does not change any more once the connection is over.
+    let isGone = SocketState.isGone(handle)
     // A Unix-domain socket counts what the peer's program has not read: that is not ours to wait for.
     let isAcknowledged = isUnix || StandardStreams.unsentCount(of: handle) == 0
     if let code = SocketState.pendingError(handle) { throw .posix(code, "write") }
     // Asking has the stream find out what the library has found already.
     if !input.hasBytesAvailable, let inputError { throw inputError }
-    if isSent, !isAcknowledged, SocketState.isGone(handle) { throw .posix(EPIPE, "write") }
+    if isSent, isGone, !isAcknowledged { throw .posix(EPIPE, "write") }
     return isSent && isAcknowledged
   }
 

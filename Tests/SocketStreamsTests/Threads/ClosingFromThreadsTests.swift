@@ -86,7 +86,8 @@ struct ClosingFromThreadsTests {
     // What left's loop writes into right.output comes back to itself, and sets it going.
     for (left, right) in pairs {
       try left.output.write([1])
-      try right.output.write([1])
+      // By now the pair may have got through all of it.
+      _ = try? right.output.write([1])
     }
     #expect(ended.wait(2 * pairs.count, seconds: 60))
     for base in bases {
