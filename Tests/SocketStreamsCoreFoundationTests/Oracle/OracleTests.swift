@@ -249,7 +249,7 @@ import Testing
         guard event == .hasBytesAvailable else { return }
         _ = CFReadStreamGetStatus(stream)
         _ = read(stream, 1)
-        for _ in 0..<4 { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.002, true) }
+        settle()
       }
       client.attach(to: played.stream)
       schedule(played.stream)

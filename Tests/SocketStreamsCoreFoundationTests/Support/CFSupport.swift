@@ -59,11 +59,14 @@ func turn(_ mode: CFRunLoopMode? = nil, within seconds: Double = 10, until condi
   return true
 }
 
-/// Lets events that are one too many come: several turns, with the library's thread having had its own.
+/// Lets events that are one too many come: many turns, before each of which the library's thread has had its own.
+///
+/// The loop never sleeps in here: with a short limit CoreFoundation may lose the wake-up that ends the sleep, where the limit
+/// passes just as the loop has seen that it has not.
 func settle(_ mode: CFRunLoopMode? = nil) {
-  for _ in 0..<5 {
+  for _ in 0..<40 {
     EventBase.shared.sync {}
-    CFRunLoopRunInMode(mode ?? kCFRunLoopDefaultMode, 0.002, false)
+    CFRunLoopRunInMode(mode ?? kCFRunLoopDefaultMode, 0, false)
   }
 }
 
