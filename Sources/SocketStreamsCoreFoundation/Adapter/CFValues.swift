@@ -30,10 +30,6 @@ extension String {
   }
 }
 
-extension CFString {
-  var runLoopMode: CFRunLoopMode { self }
-}
-
 extension Bool {
   /// The truth of a `CFBoolean`, or of a `CFNumber`, which is what Foundation's numbers are.
   init?(object: CFTypeRef) {

@@ -33,11 +33,6 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
     return unsafe made
   }
 
-  private var readStream: CFReadStream {
-    // The stream owns this adapter, which it is the identity of.
-    unsafe Unmanaged<CFReadStream>.fromOpaque(identity!.toOpaque()).takeUnretainedValue()
-  }
-
   // MARK: - What StreamAdapter asks
 
   override func listen(to events: StreamEvents) {
@@ -48,20 +43,10 @@ final class ReadStreamAdapter: StreamAdapter, @unchecked Sendable {
   override func end() { socket.close(input) }
   override func findData() -> Bool { input.findBytes() }
 
-  override func signal(_ event: StreamEvent, _ error: CFError?) {
-    unsafe CFReadStreamSignalEvent(readStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
+  override var handle: CFStreamHandle {
+    // The stream owns this adapter, which it is the identity of.
+    unsafe .reading(Unmanaged<CFReadStream>.fromOpaque(identity!.toOpaque()).takeUnretainedValue())
   }
-
-  override func signalDelayed(_ event: StreamEvent, _ error: CFError?) {
-    unsafe _CFReadStreamSignalEventDelayed(
-      readStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
-  }
-
-  override func scheduleStream(_ loop: CFRunLoop, _ mode: CFString) {
-    CFReadStreamScheduleWithRunLoop(readStream, loop, mode.runLoopMode)
-  }
-
-  override func copyQueue() -> UnsafeMutableRawPointer? { unsafe SocketStreamsCopyReadQueue(readStream) }
 
   // MARK: - Reading
 

@@ -119,7 +119,7 @@ extension StreamAdapter {
     {
       delivery.due.passedOn(step)
       lock.unlock()
-      pass(on: step, while: { $0.isScheduled(on: loop) }, by: signal)
+      pass(on: step, while: { $0.isScheduled(on: loop) }, by: handle.signal)
       lock.lock()
     }
     delivery.isDelivering = false
@@ -167,7 +167,7 @@ extension StreamAdapter {
   private func hopToQueue(from loop: CFRunLoop) -> Bool {
     if QueueLoop.isOther(than: loop) { return false }
     return QueueLoop.changes.withLock {
-      guard let queue = unsafe copyQueue() else { return false }
+      guard let queue = unsafe handle.copyQueue() else { return false }
       QueueLoop.learn(loop)
       let (number, wake) = lock.withLock { delivery.nextHop() }
       if let number {
@@ -198,8 +198,8 @@ extension StreamAdapter {
     let sharedLoop = delivery.hasOwnSource ? nil : delivery.places.first?.loop
     delivery.hasOwnSource = true
     lock.unlock()
-    if let sharedLoop { scheduleStream(sharedLoop, QueueLoop.secondMode) }
-    pass(on: step, while: { $0.isOn(number) }, by: signalDelayed)
+    if let sharedLoop { handle.schedule(sharedLoop, QueueLoop.secondMode) }
+    pass(on: step, while: { $0.isOn(number) }, by: handle.signalDelayed)
     lock.withLock { delivery.wakeOfWaiting }?.perform()
     change { $0.hopEnded(number, hasPassedOn: true) }
     withExtendedLifetime(stream) {}

@@ -44,14 +44,8 @@ class StreamAdapter: @unchecked Sendable {
   func end() {}
   /// Whether the event of bytes or room still holds.
   func findData() -> Bool { false }
-  /// `CFReadStreamSignalEvent` or its twin.
-  func signal(_ event: StreamEvent, _ error: CFError?) {}
-  /// The form that leaves the call of the client to a later pass.
-  func signalDelayed(_ event: StreamEvent, _ error: CFError?) {}
-  /// Adds the stream to a run loop.
-  func scheduleStream(_ loop: CFRunLoop, _ mode: CFString) {}
-  /// The stream's dispatch queue, retained.
-  func copyQueue() -> UnsafeMutableRawPointer? { nil }
+  /// The CF stream, by its kind.
+  var handle: CFStreamHandle { preconditionFailure("a stream is for reading or for writing") }
 
   // MARK: - Opening
 

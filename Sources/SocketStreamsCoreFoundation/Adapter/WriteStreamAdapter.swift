@@ -30,11 +30,6 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
     return unsafe made
   }
 
-  private var writeStream: CFWriteStream {
-    // The stream owns this adapter, which it is the identity of.
-    unsafe Unmanaged<CFWriteStream>.fromOpaque(identity!.toOpaque()).takeUnretainedValue()
-  }
-
   // MARK: - What StreamAdapter asks
 
   override func listen(to events: StreamEvents) {
@@ -45,21 +40,10 @@ final class WriteStreamAdapter: StreamAdapter, @unchecked Sendable {
   override func end() { socket.close(output) }
   override func findData() -> Bool { output.canAcceptBytes }
 
-  override func signal(_ event: StreamEvent, _ error: CFError?) {
-    unsafe CFWriteStreamSignalEvent(
-      writeStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
+  override var handle: CFStreamHandle {
+    // The stream owns this adapter, which it is the identity of.
+    unsafe .writing(Unmanaged<CFWriteStream>.fromOpaque(identity!.toOpaque()).takeUnretainedValue())
   }
-
-  override func signalDelayed(_ event: StreamEvent, _ error: CFError?) {
-    unsafe _CFWriteStreamSignalEventDelayed(
-      writeStream, CFStreamEventType(rawValue: event.rawValue), error?.rawPointer)
-  }
-
-  override func scheduleStream(_ loop: CFRunLoop, _ mode: CFString) {
-    CFWriteStreamScheduleWithRunLoop(writeStream, loop, mode.runLoopMode)
-  }
-
-  override func copyQueue() -> UnsafeMutableRawPointer? { unsafe SocketStreamsCopyWriteQueue(writeStream) }
 
   // MARK: - Writing
 

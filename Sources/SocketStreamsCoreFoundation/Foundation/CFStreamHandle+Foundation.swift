@@ -1,42 +1,11 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// CoreFoundation's functions for streams, which exist once for reading and once for writing, under one name.
+// What Foundation's streams ask of the CF stream behind them, in Foundation's terms.
 
 import CoreFoundation
 import Foundation
 import SocketStreams
 
-/// A `CFReadStream` or a `CFWriteStream`.
-enum CFStreamHandle {
-  case reading(CFReadStream)
-  case writing(CFWriteStream)
-
-  /// The event that a read or a write asks for again.
-  var data: StreamEvent {
-    switch self {
-    case .reading: .hasBytesAvailable
-    case .writing: .canAcceptBytes
-    }
-  }
-
-  // MARK: - Status
-
-  var status: StreamStatus {
-    let status =
-      switch self {
-      case .reading(let stream): CFReadStreamGetStatus(stream)
-      case .writing(let stream): CFWriteStreamGetStatus(stream)
-      }
-    return StreamStatus(rawValue: status.rawValue) ?? .error
-  }
-
-  /// Whether a read or a write would not wait.
-  var hasData: Bool {
-    switch self {
-    case .reading(let stream): CFReadStreamHasBytesAvailable(stream)
-    case .writing(let stream): CFWriteStreamCanAcceptBytes(stream)
-    }
-  }
-
+extension CFStreamHandle {
   var error: NSError? {
     let error =
       switch self {
@@ -44,20 +13,6 @@ enum CFStreamHandle {
       case .writing(let stream): CFWriteStreamCopyError(stream)
       }
     return error.map(NSError.init(cfError:))
-  }
-
-  func open() {
-    switch self {
-    case .reading(let stream): _ = CFReadStreamOpen(stream)
-    case .writing(let stream): _ = CFWriteStreamOpen(stream)
-    }
-  }
-
-  func close() {
-    switch self {
-    case .reading(let stream): CFReadStreamClose(stream)
-    case .writing(let stream): CFWriteStreamClose(stream)
-    }
   }
 
   // MARK: - Properties
@@ -73,22 +28,6 @@ enum CFStreamHandle {
     switch self {
     case .reading(let stream): CFReadStreamSetProperty(stream, key.rawValue.cfString, value)
     case .writing(let stream): CFWriteStreamSetProperty(stream, key.rawValue.cfString, value)
-    }
-  }
-
-  // MARK: - Run loops
-
-  func schedule(_ loop: CFRunLoop, _ mode: CFString) {
-    switch self {
-    case .reading(let stream): CFReadStreamScheduleWithRunLoop(stream, loop, mode.runLoopMode)
-    case .writing(let stream): CFWriteStreamScheduleWithRunLoop(stream, loop, mode.runLoopMode)
-    }
-  }
-
-  func unschedule(_ loop: CFRunLoop, _ mode: CFString) {
-    switch self {
-    case .reading(let stream): CFReadStreamUnscheduleFromRunLoop(stream, loop, mode.runLoopMode)
-    case .writing(let stream): CFWriteStreamUnscheduleFromRunLoop(stream, loop, mode.runLoopMode)
     }
   }
 
