@@ -56,8 +56,9 @@ final class AcceptingServer: Sendable {
   /// Ends and forgets the oldest connections.
   func drop(_ count: Int = 1) {
     let dropped = pairs.with { pairs in
-      defer { pairs.removeFirst(count) }
-      return Array(pairs.prefix(count))
+      let dropped = Array(pairs.prefix(count))
+      pairs.removeFirst(dropped.count)
+      return dropped
     }
     for pair in dropped { pair.abort() }
   }
