@@ -169,7 +169,7 @@ final class RawListener: @unchecked Sendable {
 }
 
 /// A port on which nobody listens: connecting to it is refused. The port stays taken while this lives.
-final class RefusedPort {
+final class RefusedPort: Sendable {
   private let holder: RawSocket
   let port: UInt16
 
