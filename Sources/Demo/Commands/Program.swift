@@ -17,6 +17,8 @@ enum Invocation: Sendable {
   case receive(ParsedArguments)
   case cfread(ParsedArguments)
   case echod(ParsedArguments)
+  case chat(ParsedArguments)
+  case chatd(ParsedArguments)
 }
 
 /// The program.
@@ -31,7 +33,8 @@ enum Program {
     ],
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
-      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, HelpCommand.spec,
+      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, ChatCommand.spec,
+      ChatdCommand.spec, HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -63,6 +66,8 @@ enum Program {
     case ReceiveCommand.spec.name: return .receive(arguments)
     case CFReadCommand.spec.name: return .cfread(arguments)
     case EchodCommand.spec.name: return .echod(arguments)
+    case ChatCommand.spec.name: return .chat(arguments)
+    case ChatdCommand.spec.name: return .chatd(arguments)
     default:
       do {
         return .show(try HelpCommand.output(arguments, program: spec, help: help))

@@ -100,9 +100,36 @@ final class DemoProcess {
   }
 
   /// Writes to the program's standard input.
-  func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = Glibc.write(input, bytes, bytes.count)
+  func write(_ text: String) { write(Array(text.utf8)) }
+
+  /// Writes to the program's standard input, waiting until the program has read enough of it.
+  func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(input, $0.baseAddress, $0.count) }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Writes to the program's standard input what it may never read, on a thread of its own.
+  func writeInBackground(_ bytes: [UInt8]) {
+    let fd = SocketCalls.withoutSpawning { fcntl(input, F_DUPFD_CLOEXEC, 0) }
+    startThread {
+      // The program may be gone before it has read everything.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
+      var rest = bytes[...]
+      while !rest.isEmpty,
+        case let count = rest.withUnsafeBytes({ Glibc.write(fd, $0.baseAddress, $0.count) }),
+        count > 0
+      {
+        rest = rest.dropFirst(count)
+      }
+      close(fd)
+    }
   }
 
   func closeInput() {
