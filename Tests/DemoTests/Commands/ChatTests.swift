@@ -261,4 +261,16 @@ struct ChatTests {
     server.send("more\n")
     #expect(chat.wait().status == 141)
   }
+
+  @Test("while nobody reads the output, nothing more is read from the server")
+  func slowOutput() throws {
+    let (chat, server) = try start()
+    // The send below stops when all buffers between are full.
+    var timeout = timeval(tv_sec: 0, tv_usec: 500_000)
+    setsockopt(server.fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    let lines = Array(String(repeating: String(repeating: "x", count: 999) + "\n", count: 50_000).utf8)
+    #expect(!SocketCalls.sendAll(server.fd, lines))
+    chat.send(signal: SIGINT)
+    #expect(chat.wait().status == 130)
+  }
 }
