@@ -63,7 +63,8 @@ extension EchodCommand {
     }
   }
 
-  private static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
+  /// Where a server is to listen.
+  static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
     if let path = arguments[unix] {
       guard arguments[port] == nil else { throw UsageError("A port and --unix exclude each other") }
       // The option has checked what can be wrong with a path.
