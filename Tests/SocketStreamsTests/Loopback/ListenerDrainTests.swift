@@ -106,7 +106,8 @@ struct ListenerDrainTests {
     drain(server)
     #expect(client.receiveEnd() == ECONNRESET)
     #expect(eventually(within: 5) { cut.value.count == 3 })
-    #expect(cut.value == [1, 1, 0] || cut.value == [1, 1, 1], "\(cut.value)")
+    // The last may come when there is nothing to cut any more, and before the others have been told.
+    #expect([[0, 1, 1], [1, 1, 1]].contains(cut.value.sorted()))
     #expect(server.listener.connectionCount == 0)
   }
 
