@@ -43,6 +43,8 @@ struct Demo {
       return try with(CFReadCommand.spec, arguments) { try CFReadCommand.run(arguments, console: $0) }
     case .echod(let arguments):
       return try with(EchodCommand.spec, arguments) { try EchodCommand.run(arguments, console: $0) }
+    case .http10(let arguments):
+      return try with(HTTP10Command.spec, arguments) { try HTTP10Command.run(arguments, console: $0) }
     case .tour(let arguments):
       return try with(Program.spec, arguments) { try TourCommand.run(arguments, console: $0) }
     }

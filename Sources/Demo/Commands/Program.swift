@@ -17,6 +17,7 @@ enum Invocation: Sendable {
   case receive(ParsedArguments)
   case cfread(ParsedArguments)
   case echod(ParsedArguments)
+  case http10(ParsedArguments)
 }
 
 /// The program.
@@ -31,7 +32,8 @@ enum Program {
     ],
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
-      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, HelpCommand.spec,
+      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, HTTP10Command.spec,
+      HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -63,6 +65,7 @@ enum Program {
     case ReceiveCommand.spec.name: return .receive(arguments)
     case CFReadCommand.spec.name: return .cfread(arguments)
     case EchodCommand.spec.name: return .echod(arguments)
+    case HTTP10Command.spec.name: return .http10(arguments)
     default:
       do {
         return .show(try HelpCommand.output(arguments, program: spec, help: help))

@@ -5,8 +5,9 @@ _demo() {
     receive) words='--text --file --hex --output --foundation --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
     cfread) words='--corefoundation --context-trace --mask --clear-in-callback --null-callback --set-client --poll --block --stop-now --unschedule --open-twice --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
     echod) words='--host --unix --threads --closure --once --events --timeout --json --color --verbose --help' ;;
+    http10) words='--out --http1.0-raw --events --timeout --resolve --unix --transport --json --color --verbose --help' ;;
     help) words='--man --completion --help' ;;
-    *) words='send receive cfread echod help --transport --color --version --help' ;;
+    *) words='send receive cfread echod http10 help --transport --color --version --help' ;;
   esac
   case $before in
     --transport) words='direct bufferevent' ;;
