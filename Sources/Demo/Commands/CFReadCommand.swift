@@ -96,7 +96,7 @@ extension CFReadCommand {
       isVerbose: arguments[CommonOptions.verbose],
       tellsThreads: plan.tellsEvents,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
-    let sink = isJSON ? Printer.Sink.nowhere : .text(TextDecoder(replacing: .mark), prefix: "")
+    let sink = isJSON ? Printer.Sink.nowhere : .text(UTF8Decoder(replacing: .mark), prefix: "")
     let family: any InputFamily.Type = arguments[coreFoundation] ? CFStreams.self : OwnStreams.self
     return try run(family, request, target, plan, counts, sink: sink, console: console)
   }

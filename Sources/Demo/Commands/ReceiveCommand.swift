@@ -1,6 +1,8 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // `demo receive`: opens a pair, reads until the end, and shows the text.
 
+import SocketStreams
+
 /// The subcommand `receive`.
 enum ReceiveCommand {
   static let text = Option(
@@ -69,10 +71,10 @@ extension ReceiveCommand {
   }
 
   private static func makeSink(
-    _ path: String?, isJSON: Bool, replacing replacement: TextDecoder.Replacement
+    _ path: String?, isJSON: Bool, replacing replacement: UTF8Decoder.Replacement
   ) throws(Failure) -> Printer.Sink {
     guard let path else {
-      return isJSON ? .nowhere : .text(TextDecoder(replacing: replacement), prefix: "receive: ")
+      return isJSON ? .nowhere : .text(UTF8Decoder(replacing: replacement), prefix: "receive: ")
     }
     do {
       return .file(try OutputFile(path))

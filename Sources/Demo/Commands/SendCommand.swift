@@ -1,6 +1,8 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // `demo send`: opens a pair, waits for room, writes, closes, and makes sure that everything was taken.
 
+import SocketStreams
+
 /// The subcommand `send`.
 enum SendCommand {
   static let text = Option("text", "text", .text, help: "What to send. (default: Hello Server!)")
@@ -58,7 +60,7 @@ extension SendCommand {
       progress: Progress(
         name: source.name.withoutFolders, done: 0, total: source.count.map { $0 * count }, rate: nil,
         elapsed: .zero))
-    let sink = plan.printsInput ? Printer.Sink.text(TextDecoder(replacing: .mark), prefix: "") : .nowhere
+    let sink = plan.printsInput ? Printer.Sink.text(UTF8Decoder(replacing: .mark), prefix: "") : .nowhere
     return try Session.run(
       request, plan, to: target, by: CommonOptions.connectionFamily(arguments), sink: sink, console: console
     ) { result in

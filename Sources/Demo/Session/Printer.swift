@@ -11,7 +11,7 @@ actor Printer {
     /// They are not shown.
     case nowhere
     /// Standard output, as text after a prefix.
-    case text(TextDecoder, prefix: String)
+    case text(UTF8Decoder, prefix: String)
     case file(OutputFile)
   }
 
@@ -74,7 +74,7 @@ actor Printer {
     case .nowhere: break
     case .file(let file): output { () throws(OutputFailure) in try file.write(bytes) }
     case .text(var decoder, let prefix):
-      let text = decoder.decode(bytes)
+      let text = Array(decoder.decode(bytes).utf8)
       sink = .text(decoder, prefix: prefix)
       show(text, prefix)
     }
@@ -87,7 +87,7 @@ actor Printer {
     case .file(let file):
       output { () throws(OutputFailure) in try file.finish(keep: succeeded) }
     case .text(var decoder, let prefix):
-      show(decoder.finish(), prefix)
+      show(Array(decoder.finish().utf8), prefix)
       if !endsWithNewline { write("\n") }
     }
     sink = .nowhere

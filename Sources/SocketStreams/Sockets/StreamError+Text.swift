@@ -9,7 +9,7 @@ extension StreamError: CustomStringConvertible {
     switch domain {
     case .posix: Self.text(ofErrno: code)
     case .resolver: Self.text(ofResolverCode: code)
-    case .streams: Misuse(rawValue: code)?.text ?? "unknown failure"
+    case .streams: Misuse(rawValue: code)?.text ?? Frame(rawValue: code)?.text ?? "unknown failure"
     case .tls: "TLS failure"
     case .http: "HTTP failure"
     default: "unknown failure"
@@ -66,6 +66,16 @@ extension StreamError.Misuse {
     case .badAddress: "bad address"
     case .unsupported: "not supported by this stream"
     case .busy: "the stream is lending bytes"
+    }
+  }
+}
+
+extension StreamError.Frame {
+  fileprivate var text: String {
+    switch self {
+    case .cut: "the stream ended before the frame was whole"
+    case .tooLong: "the frame is over its limit"
+    case .malformed: "the frame is malformed"
     }
   }
 }

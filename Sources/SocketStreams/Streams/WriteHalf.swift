@@ -98,6 +98,16 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     if sink.queuedCount == 0, lifecycle.status == .open, sink.acceptsBytes { lifecycle.roomAppeared() }
   }
 
+  /// Has writes take no more than the kernel does, where there is a kernel's buffer.
+  func stopQueueing() {
+    endpoint.lock.withLock {
+      guard endpoint.transport.usesDescriptor else { return }
+      var limits = endpoint.transport.limits
+      limits.outputLimit = 0
+      endpoint.transport.setLimits(limits)
+    }
+  }
+
   /// Whether a write of one byte would be taken.
   var canAcceptBytes: Bool {
     endpoint.lock.withLock {

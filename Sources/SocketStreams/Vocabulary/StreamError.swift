@@ -19,7 +19,7 @@ public struct StreamError: Error, Hashable, Sendable {
     public static let http = Domain(rawValue: 4)
     /// The code is one of `getaddrinfo`'s `EAI_…`. Corresponds to `kCFStreamErrorDomainNetDB`.
     public static let resolver = Domain(rawValue: 12)
-    /// The code is one of this library's own, ``StreamError/Misuse``. Corresponds to `kCFStreamErrorDomainCustom`.
+    /// The code is one of this library's own, ``StreamError/Misuse`` or ``StreamError/Frame``. Corresponds to `kCFStreamErrorDomainCustom`.
     public static let streams = Domain(rawValue: -1)
   }
 
@@ -35,6 +35,16 @@ public struct StreamError: Error, Hashable, Sendable {
     case unsupported = 4
     /// Another read of the same stream is lending bytes at this moment.
     case busy = 5
+  }
+
+  /// The codes of the domain ``Domain/streams`` for frames that could not be read.
+  public enum Frame: Int32, Sendable {
+    /// The peer ended before the frame was whole.
+    case cut = 32
+    /// The frame is longer than its limit allows.
+    case tooLong = 33
+    /// The bytes are not what the framing asks for.
+    case malformed = 34
   }
 
   /// Whose code ``code`` is.
@@ -58,6 +68,17 @@ public struct StreamError: Error, Hashable, Sendable {
   public static func posix(_ code: Int32, _ operation: String) -> StreamError {
     StreamError(.posix, code: code, operation: operation)
   }
+
+  /// Describes a frame that could not be read.
+  public static func frame(_ code: Frame, _ operation: String) -> StreamError {
+    StreamError(.streams, code: code.rawValue, operation: operation)
+  }
+
+  /// Whether the peer ended before a frame was whole, or before the first byte of one.
+  public var isEndOfFrames: Bool { domain == .streams && code == Frame.cut.rawValue }
+
+  /// Whether a frame was longer than its limit allows.
+  public var isFrameTooLong: Bool { domain == .streams && code == Frame.tooLong.rawValue }
 
   /// Describes a call that the stream's state does not allow.
   public static func misuse(_ code: Misuse, _ operation: String) -> StreamError {

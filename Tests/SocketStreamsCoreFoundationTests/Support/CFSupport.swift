@@ -279,6 +279,3 @@ final class LoopThread: @unchecked Sendable {
     #expect(done.wait(seconds: 10))
   }
 }
-
-/// Whether a sanitizer slows this process down, so that a long test may be shorter.
-var isSanitized: Bool { dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil }

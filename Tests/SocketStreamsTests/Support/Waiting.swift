@@ -142,3 +142,6 @@ private final class Start: Sendable {
   let body: @Sendable () -> Void
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
+
+/// Whether a sanitizer slows this process down, so that a long test may be shorter.
+var isSanitized: Bool { dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil }

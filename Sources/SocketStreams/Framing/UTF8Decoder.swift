@@ -1,11 +1,11 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // Bytes that arrive in any cut become text of whole characters. Pure.
 
-/// Turns bytes into UTF-8 that can be shown, piece by piece.
-struct TextDecoder {
+/// Turns bytes into text, piece by piece. A character whose bytes are in two pieces, or more, comes out whole.
+public struct UTF8Decoder: Sendable {
   /// What stands for bytes that are not UTF-8.
-  enum Replacement: Sendable {
-    /// U+FFFD.
+  public enum Replacement: Hashable, Sendable {
+    /// U+FFFD, once for each sequence that could have begun a character.
     case mark
     /// `\xNN` for each byte.
     case hex
@@ -15,24 +15,41 @@ struct TextDecoder {
   /// The start of a character whose end has not arrived: at most three bytes.
   private var carried: [UInt8] = []
 
-  init(replacing replacement: Replacement) { self.replacement = replacement }
+  /// Makes a decoder that has seen nothing.
+  public init(replacing replacement: Replacement = .mark) { self.replacement = replacement }
+
+  /// The text of what is complete, with replacements for what is not UTF-8; the start of a cut character waits for the
+  /// next piece.
+  public mutating func decode(_ piece: [UInt8]) -> String {
+    let bytes = takeComplete(piece)
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    return String(decoding: repaired(bytes), as: UTF8.self)
+  }
 
   /// The text of what is complete; the start of a cut character waits for the next piece.
-  mutating func decode(_ piece: [UInt8]) -> [UInt8] {
+  /// - Throws: ``StreamError/Frame/malformed`` if there is anything that is not UTF-8. The decoder goes on with the
+  ///   next piece.
+  public mutating func decodeStrictly(_ piece: [UInt8]) throws(StreamError) -> String {
+    guard let text = String(validating: takeComplete(piece), as: UTF8.self) else {
+      throw .frame(.malformed, "decode")
+    }
+    return text
+  }
+
+  /// The text of what was left when nothing more comes: a replacement, or nothing.
+  public mutating func finish() -> String {
+    defer { carried = [] }
+    return String(decoding: repaired(carried[...]), as: UTF8.self)
+  }
+
+  private mutating func takeComplete(_ piece: [UInt8]) -> ArraySlice<UInt8> {
     let bytes = carried.isEmpty ? piece : carried + piece
     let cut = bytes.count - Self.incompleteTail(of: bytes)
     carried = Array(bytes[cut...])
-    return repaired(bytes[..<cut])
-  }
-
-  /// The text of what was left when nothing more comes.
-  mutating func finish() -> [UInt8] {
-    defer { carried = [] }
-    return repaired(carried[...])
+    return bytes[..<cut]
   }
 
   private func repaired(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    if String(validating: bytes, as: UTF8.self) != nil { return Array(bytes) }
     var text: [UInt8] = []
     var rest = bytes
     while !rest.isEmpty {

@@ -1,0 +1,263 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Reads that bring whole frames. What a frame is and which read it answers is decided in Logic/FrameQueue.swift; here its
+// steps are taken, on the base's thread.
+
+/// Reads frames from a ``ReadStream``: lines, pieces of a known length, what stands before a delimiter.
+///
+/// Reads are queued, also before the stream is opened, with framings of any kind mixed, and answered in order. Each is
+/// answered once: by ``FramedReadEvent/frame(_:tag:)``, or by ``FramedReadEvent/failed(_:tag:)``, which answers all
+/// reads that are queued behind it too. While no read is queued nothing is taken from the socket, which slows the peer
+/// down.
+///
+/// The reader is the stream's client and schedules it on the base; nobody else reads from it. The stream, which its
+/// base keeps from `open` on, keeps the reader until one of them is closed or the stream has ended; the reader does
+/// not keep the stream.
+///
+/// Any thread may call any function.
+///
+/// `@unchecked Sendable`: `lock` guards the variables, but for `alarm`, which the base's thread alone touches.
+public final class FramedReader: @unchecked Sendable {
+  private enum Action {
+    case tell(FramedReadEvent)
+    /// The time limit has passed: as `tell`, with an answer.
+    case ask(FramedReadEvent)
+    case read(atMost: Int)
+    case end(StreamError?)
+    case rest(until: UInt64?)
+  }
+
+  private let base: EventBase
+  private let lock = Lock()
+  private weak var stream: ReadStream?
+  private var handler: FramedHandler<FramedReader, FramedReadEvent>?
+  private var queue: FrameQueue
+  private var isOpen = false
+  /// The base's thread is taking steps, or has been asked to.
+  private var isPassing = false
+  private var isDue = false
+  private var closesAfterReads = false
+  private var whenClosed: (@Sendable () -> Void)?
+  private var question = TimeQuestion()
+  private var alarm = DeadlineAlarm()
+
+  /// Becomes the client of `stream` and schedules it on `base`. The owner opens it, before or after.
+  /// - Parameters:
+  ///   - stream: Nobody else reads from it or sets its client from now on. What was not read of it before, is read.
+  ///   - base: Where `handler` is called.
+  ///   - reportsPartial: Whether ``FramedReadEvent/partial(count:total:tag:)`` is told.
+  ///   - handler: Called on the thread of `base`, one call at a time, never inside one of the owner's own calls. It is
+  ///     let go of by ``close()`` and after ``FramedReadEvent/ended(_:)``.
+  public init(
+    _ stream: ReadStream, on base: EventBase, reportsPartial: Bool = false,
+    handler: sending @escaping (_ reader: FramedReader, _ event: FramedReadEvent) -> Void
+  ) {
+    self.base = base
+    self.stream = stream
+    self.handler = FramedHandler(handler)
+    queue = FrameQueue(reportsPartial: reportsPartial)
+    stream.setClient(.all) { [self] stream, event in happened(event, to: stream) }
+    lock.withLock { found(stream.status, stream) }
+    stream.schedule(on: base)
+  }
+
+  /// What may have been told to somebody else before. The lock is held.
+  private func found(_ status: StreamStatus, _ stream: ReadStream) {
+    isOpen = isOpen || (status != .notOpen && status != .opening)
+    switch status {
+    case .atEnd: queue.streamEnded()
+    case .error, .closed: queue.streamFailed(stream.error ?? .misuse(.notOpen, "read"))
+    case .notOpen, .opening, .open, .reading, .writing: break
+    }
+  }
+
+  // MARK: - Reads
+
+  /// Queues a read.
+  /// - Parameters:
+  ///   - framing: What it is to bring.
+  ///   - target: Bytes that the frame is to be appended to; the answer then begins with them.
+  ///   - timeout: How long it may wait from when it is the first one and the stream is open; more than 0. Bytes that
+  ///     are there when the time is over still count. `nil` for no limit.
+  ///   - tag: What its answer is told with.
+  public func read(
+    _ framing: Framing, appendingTo target: consuming [UInt8] = [], timeout: Duration? = nil, tag: Int = 0
+  ) {
+    lock.lock()
+    if handler != nil {
+      queue.enqueue(framing, timeout: timeout?.clampedNanoseconds, appendingTo: target, tag: tag)
+    }
+    requestPass()
+  }
+
+  /// Gives the first read `time` more, from now on. Only during the call that tells
+  /// ``FramedReadEvent/timeLimitPassed(tag:elapsed:count:)``; at any other time it does nothing.
+  public func extendTime(by time: Duration) { lock.withLock { question.answer(time) } }
+
+  // MARK: - Bytes
+
+  /// How many bytes have come that no frame has taken. What waits in the kernel does not count.
+  public var bufferedByteCount: Int { lock.withLock { queue.byteCount } }
+
+  /// A copy of the bytes that have come and that no frame has taken.
+  public var bufferedBytes: [UInt8] { lock.withLock { queue.unread } }
+
+  /// Takes the bytes that have come and that no frame has taken.
+  public func takeBuffered() -> [UInt8] {
+    lock.lock()
+    let bytes = queue.takeUnread()
+    requestPass()
+    return bytes
+  }
+
+  /// Puts `bytes` back in front of those that have come: the next frame begins with them.
+  public func pushBack(_ bytes: [UInt8]) {
+    lock.lock()
+    queue.pushedBack(bytes)
+    requestPass()
+  }
+
+  // MARK: - The end
+
+  /// Closes the stream once every queued read has been answered; ``FramedReadEvent/ended(_:)`` is told then, with `nil`.
+  public func closeAfterReads() { closeAfterReads(nil) }
+
+  func closeAfterReads(_ whenClosed: (@Sendable () -> Void)?) {
+    lock.lock()
+    closesAfterReads = true
+    if let whenClosed { self.whenClosed = whenClosed }
+    requestPass()
+  }
+
+  /// Closes the stream. Reads that are queued are not answered, and nothing is told any more.
+  ///
+  /// From another thread than the base's, a call that has begun may finish.
+  public func close() {
+    lock.lock()
+    let dropped = (handler, whenClosed, stream)
+    (handler, whenClosed, stream) = (nil, nil, nil)
+    lock.unlock()
+    dropped.2?.close()
+  }
+
+  // MARK: - Steps
+
+  /// Has the base's thread take the next steps. The lock is held; gives it back.
+  private func requestPass() {
+    let isNeeded = isOpen && !isPassing && !isDue
+    if isNeeded { isDue = true }
+    lock.unlock()
+    if isNeeded { base.execute { [self] in pass(mayRead: true) } }
+  }
+
+  private func happened(_ event: StreamEvent, to stream: ReadStream) {
+    lock.lock()
+    isOpen = true
+    switch event {
+    case .endEncountered: queue.streamEnded()
+    case .errorOccurred: queue.streamFailed(stream.error ?? .misuse(.notOpen, "read"))
+    case .openCompleted, .hasBytesAvailable, .canAcceptBytes: break
+    }
+    let handler = handler
+    lock.unlock()
+    if event == .openCompleted { handler?.call(self, .opened) }
+    pass(mayRead: event == .hasBytesAvailable)
+  }
+
+  /// Answers reads as far as that goes. At most one read of the stream, so that other streams have their turn; it
+  /// announces what is left of itself.
+  private func pass(mayRead: Bool) {
+    lock.lock()
+    isDue = false
+    guard !isPassing else { return lock.unlock() }
+    isPassing = true
+    lock.unlock()
+    var mayRead = mayRead
+    while true {
+      let now = SystemCalls.monotonicNow()
+      lock.lock()
+      let action = nextAction(mayRead: mayRead, now: now)
+      let handler = handler
+      lock.unlock()
+      switch action {
+      case .tell(let event): handler?.call(self, event)
+      case .ask(let event):
+        handler?.call(self, event)
+        lock.withLock { answered() }
+      case .read(let count):
+        mayRead = false
+        receive(atMost: count)
+      case .end(let error): return end(error)
+      case .rest(let deadline):
+        return alarm.set(deadline, now: now, on: base) { [weak self] in self?.alarmed() }
+      }
+    }
+  }
+
+  /// The lock is held.
+  private func nextAction(mayRead: Bool, now: UInt64) -> Action {
+    guard handler != nil else {
+      isPassing = false
+      return .rest(until: nil)
+    }
+    switch queue.next(now: now) {
+    case .frame(let bytes, let tag): return .tell(.frame(bytes, tag: tag))
+    case .partial(let count, let total, let tag): return .tell(.partial(count: count, total: total, tag: tag))
+    case .failed(let error, let tag): return .tell(.failed(error, tag: tag))
+    case .ended(let error): return .end(error)
+    case .idle:
+      if closesAfterReads { return .end(nil) }
+      isPassing = false
+      return .rest(until: nil)
+    case .read(let count):
+      if mayRead { return .read(atMost: count) }
+      switch queue.wait(now: now) {
+      case .timeLimitPassed(let tag, let elapsed, let count):
+        question.ask()
+        return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))
+      case .until(let deadline):
+        isPassing = false
+        return .rest(until: deadline)
+      }
+    }
+  }
+
+  /// What the owner said about the time limit. The lock is held.
+  private func answered() {
+    if let time = question.takeAnswer() {
+      queue.timeExtended(by: time, now: SystemCalls.monotonicNow())
+    } else {
+      queue.givenUp(.posix(Errno.timedOut, "read"))
+    }
+  }
+
+  private func receive(atMost limit: Int) {
+    let stream = lock.withLock { self.stream }
+    stream?.withAvailableBytes { bytes in
+      let taken = min(bytes.byteCount, limit)
+      unsafe bytes.withUnsafeBytes { memory in
+        let arrived = unsafe UnsafeRawBufferPointer(rebasing: memory[..<taken])
+        lock.withLock { unsafe queue.bytesArrived(arrived) }
+      }
+      return taken
+    }
+  }
+
+  private func alarmed() {
+    alarm.passed()
+    // Bytes that are there win over the timer.
+    pass(mayRead: true)
+  }
+
+  /// The last step: nothing is told afterwards. `isPassing` stays, so that nothing starts again.
+  private func end(_ error: StreamError?) {
+    alarm.cancel()
+    lock.lock()
+    let (handler, whenClosed, stream) = (handler, whenClosed, stream)
+    let isClosing = closesAfterReads
+    (self.handler, self.whenClosed) = (nil, nil)
+    lock.unlock()
+    if isClosing { stream?.close() }
+    handler?.call(self, .ended(error))
+    if isClosing { whenClosed?() }
+  }
+}
