@@ -97,10 +97,10 @@ actor HTTPExchange {
 
   private func show(_ line: [UInt8]) {
     guard printsHead else { return }
-    var decoder = TextDecoder(replacing: .mark)
+    var decoder = UTF8Decoder()
     let text = decoder.decode(Array(ReplyText.withoutEnd(line))) + decoder.finish()
     guard !text.isEmpty else { return }
-    printer.tell { $0.write(String(decoding: text, as: UTF8.self) + "\n") }
+    printer.tell { $0.write(text + "\n") }
   }
 
   private func begin(_ head: ReplyHead) {
