@@ -26,6 +26,27 @@ func send(_ bytes: [UInt8], to output: WriteStream) {
   }
 }
 
+func contentLength(of header: [UInt8]) -> Int? {
+  let fields = String(decoding: header, as: UTF8.self).split(separator: "\r\n")
+  return fields.lazy.compactMap { field in
+    field.lowercased().hasPrefix("content-length:") ? Int(field.dropFirst(15).filter { $0 != " " }) : nil
+  }.first
+}
+
+func readRequest(_ pair: StreamPair, on base: EventBase, whole: @escaping @Sendable ([UInt8]) -> Void) {
+  let reader = FramedReader(pair.input, on: base) { reader, event in
+    switch event {
+    case .frame(let header, tag: 1):
+      guard let length = contentLength(of: header) else { return reader.close() }
+      reader.read(.exactly(length), timeout: .seconds(30), tag: 2)
+    case .frame(let body, _): whole(body)
+    case .failed, .ended: reader.close()
+    case .opened, .partial, .timeLimitPassed: break
+    }
+  }
+  reader.read(.through(Array("\r\n\r\n".utf8), limit: 8_192), timeout: .seconds(10), tag: 1)
+}
+
 func countAll(of pair: StreamPair) -> Int {
   let input = pair.input
   var total = 0

@@ -39,10 +39,16 @@ struct Demo {
       return try with(SendCommand.spec, arguments) { try SendCommand.run(arguments, console: $0) }
     case .receive(let arguments):
       return try with(ReceiveCommand.spec, arguments) { try ReceiveCommand.run(arguments, console: $0) }
+    case .connect(let arguments):
+      return try with(ConnectCommand.spec, arguments) { try ConnectCommand.run(arguments, console: $0) }
     case .cfread(let arguments):
       return try with(CFReadCommand.spec, arguments) { try CFReadCommand.run(arguments, console: $0) }
     case .echod(let arguments):
       return try with(EchodCommand.spec, arguments) { try EchodCommand.run(arguments, console: $0) }
+    case .chat(let arguments):
+      return try with(ChatCommand.spec, arguments) { try ChatCommand.run(arguments, console: $0) }
+    case .chatd(let arguments):
+      return try with(ChatdCommand.spec, arguments) { try ChatdCommand.run(arguments, console: $0) }
     case .http10(let arguments):
       return try with(HTTP10Command.spec, arguments) { try HTTP10Command.run(arguments, console: $0) }
     case .tour(let arguments):

@@ -15,8 +15,11 @@ enum Invocation: Sendable {
   case tour(ParsedArguments)
   case send(ParsedArguments)
   case receive(ParsedArguments)
+  case connect(ParsedArguments)
   case cfread(ParsedArguments)
   case echod(ParsedArguments)
+  case chat(ParsedArguments)
+  case chatd(ParsedArguments)
   case http10(ParsedArguments)
 }
 
@@ -32,8 +35,8 @@ enum Program {
     ],
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
-      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, HTTP10Command.spec,
-      HelpCommand.spec,
+      SendCommand.spec, ReceiveCommand.spec, ConnectCommand.spec, CFReadCommand.spec, EchodCommand.spec,
+      ChatCommand.spec, ChatdCommand.spec, HTTP10Command.spec, HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -63,8 +66,11 @@ enum Program {
     switch command.name {
     case SendCommand.spec.name: return .send(arguments)
     case ReceiveCommand.spec.name: return .receive(arguments)
+    case ConnectCommand.spec.name: return .connect(arguments)
     case CFReadCommand.spec.name: return .cfread(arguments)
     case EchodCommand.spec.name: return .echod(arguments)
+    case ChatCommand.spec.name: return .chat(arguments)
+    case ChatdCommand.spec.name: return .chatd(arguments)
     case HTTP10Command.spec.name: return .http10(arguments)
     default:
       do {

@@ -22,6 +22,8 @@ public final class FramedReader: @unchecked Sendable {
     /// The time limit has passed: as `tell`, with an answer.
     case ask(FramedReadEvent)
     case read(atMost: Int)
+    /// Nothing is to be read; but what was announced may be the end, which is told even so.
+    case lookForEnd
     case end(StreamError?)
     case rest(until: UInt64?)
   }
@@ -186,6 +188,9 @@ public final class FramedReader: @unchecked Sendable {
       case .read(let count):
         mayRead = false
         receive(atMost: count)
+      case .lookForEnd:
+        mayRead = false
+        _ = lock.withLock { self.stream }?.findBytes()
       case .end(let error): return end(error)
       case .rest(let deadline):
         return alarm.set(deadline, now: now, on: base) { [weak self] in self?.alarmed() }
@@ -206,6 +211,7 @@ public final class FramedReader: @unchecked Sendable {
     case .ended(let error): return .end(error)
     case .idle:
       if closesAfterReads { return .end(nil) }
+      if mayRead { return .lookForEnd }
       isPassing = false
       return .rest(until: nil)
     case .read(let count):

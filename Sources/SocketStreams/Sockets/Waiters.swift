@@ -1,5 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Threads that block until a stream changes, each on an eventfd of its own beside the stream's descriptor.
+// Threads that block until a stream changes, each on an eventfd of its own beside the stream's descriptor; and who is told
+// when the pair is over.
 
 /// One blocked thread.
 final class Waiter: Sendable {
@@ -31,14 +32,16 @@ final class Waiter: Sendable {
   }
 }
 
-/// The threads that wait for one pair.
+/// Who waits for one pair: threads for any change, closures for its end.
 ///
 /// `@unchecked Sendable`: guarded by the pair's lock.
 final class Waiters: @unchecked Sendable {
   private var waiting: [Waiter] = []
   /// Kept for the next wait, so that a thread that reads in blocking calls makes no descriptor for each.
   private var spare: Waiter?
+  private var endings: [@Sendable () -> Void] = []
 
+  /// Whether no thread waits.
   var isEmpty: Bool { waiting.isEmpty }
 
   func enter() -> Waiter {
@@ -56,4 +59,12 @@ final class Waiters: @unchecked Sendable {
   func dropSpare() { spare = nil }
 
   func signal() { for waiter in waiting { waiter.signal() } }
+
+  func awaitEnd(_ body: @escaping @Sendable () -> Void) { endings.append(body) }
+
+  /// What to call, with the lock free, now that the pair is over.
+  func takeEndings() -> [@Sendable () -> Void] {
+    defer { endings = [] }
+    return endings
+  }
 }

@@ -20,21 +20,22 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   private(set) var areTogether = false
   var sides: SocketSides
   private var deferredEnding: SocketSides.Ending?
+  /// Both halves are done, and the connection has been let go of.
+  private var isOver = false
   let transport: any StreamTransport
   /// The transport, if it is the direct one.
   let direct: Uncounted<SocketTransport>?
   private var firstFailure: Failure?
   /// What was set by the owner; `nil` as long as everything has its default.
   private(set) var limits: StreamLimits?
-  /// Where to connect to, and how; `nil` for what exists already.
-  let plan: ConnectPlan?
+  private let origin: ConnectionOrigin
   var bytesRead: UInt64 = 0
   var bytesWritten: UInt64 = 0
   // The halves hold the endpoint; it forgets them when they leave, which every half does at the latest when its
   // stream is dropped.
   private(set) var reader: ReadHalf?
   private(set) var writer: WriteHalf?
-  /// `nil` until the first thread waits.
+  /// `nil` until the first thread waits, or somebody wants to hear of the end.
   private var waiters: Waiters?
 
   /// An error in memory of its own: few pairs have one.
@@ -43,10 +44,10 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     init(_ error: StreamError) { self.error = error }
   }
 
-  init(_ transport: any StreamTransport, ownsDescriptor: Bool, plan: ConnectPlan? = nil) {
+  init(_ transport: any StreamTransport, ownsDescriptor: Bool, from origin: ConnectionOrigin = .existing) {
     self.transport = transport
     direct = (transport as? SocketTransport).map { Uncounted($0) }
-    self.plan = plan
+    self.origin = origin
     closesByDefault = ownsDescriptor
     sides = SocketSides(ownsDescriptor: ownsDescriptor)
     transport.listen(self)
@@ -58,6 +59,9 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     (reader, writer) = halves
     return halves
   }
+
+  /// Where to connect to, and how; `nil` for what exists already.
+  var plan: ConnectPlan? { if case .connecting(let plan) = origin { plan } else { nil } }
 
   /// The first hard failure; what both halves report.
   var failure: StreamError? { firstFailure?.error }
@@ -214,7 +218,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   // MARK: - The end
 
   /// A half is done. The lock is held.
-  /// - Returns: How the connection ends, if this was the last half: perform it with the lock free.
+  /// - Returns: How the connection ends, if this was the last half: give it to ``end(_:)`` with the lock free.
   func left(_ direction: StreamLifecycle.Direction) -> Farewell? {
     switch direction {
     case .reading: reader = nil
@@ -226,6 +230,30 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     if waiters.isEmpty { return transport.end(ending) }
     deferredEnding = ending  // a thread still waits on the descriptor
     return nil
+  }
+
+  /// Lets go of the connection, and tells those who want to know. Called once, no lock held.
+  func end(_ farewell: Farewell) {
+    farewell.perform()
+    if case .accepted(let keeper) = origin { keeper.pairEnded(self) }
+    let told = lock.withLock {
+      isOver = true
+      return waiters?.takeEndings() ?? []
+    }
+    for body in told { body() }
+  }
+
+  /// Calls `body` when the connection has been let go of; at once if it has.
+  func whenOver(_ body: @escaping @Sendable () -> Void) {
+    let isOver = lock.withLock {
+      if !self.isOver {
+        let waiters = self.waiters ?? Waiters()
+        self.waiters = waiters
+        waiters.awaitEnd(body)
+      }
+      return self.isOver
+    }
+    if isOver { body() }
   }
 
   // MARK: - Waiting threads
@@ -275,7 +303,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
       farewell = transport.end(ending)
     }
     lock.unlock()
-    farewell?.perform()
+    if let farewell { end(farewell) }
     return isTimely
   }
 }

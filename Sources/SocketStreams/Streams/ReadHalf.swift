@@ -140,6 +140,8 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
       endpoint.lock.unlock()
       return true
     }
+    // What was announced has been read meanwhile: the next bytes are to be announced again.
+    if result == .wouldBlock { lifecycle.didRead(left: false) }
     found(result)
     changed(by: stream)
     return false

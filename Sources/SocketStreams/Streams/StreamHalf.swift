@@ -223,7 +223,7 @@ class StreamHalf: LoopItem, @unchecked Sendable {
   /// Gives the lock back and lets go, last of the half itself: nobody may touch it afterwards.
   final func finish(_ rest: consuming Aftermath) {
     endpoint.lock.unlock()
-    rest.farewell?.perform()
+    if let farewell = rest.farewell { endpoint.end(farewell) }
     withExtendedLifetime(rest.half) {}
   }
 

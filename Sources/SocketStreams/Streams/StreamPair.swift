@@ -25,7 +25,7 @@ public struct StreamPair: Sendable {
       case .direct: SocketTransport()
       case .bufferevent: BuffereventTransport()
       }
-    self.init(Endpoint(transport, ownsDescriptor: true, plan: ConnectPlan(target, options)))
+    self.init(Endpoint(transport, ownsDescriptor: true, from: .connecting(ConnectPlan(target, options))))
   }
 
   // MARK: - Connecting
@@ -87,9 +87,13 @@ public struct StreamPair: Sendable {
     self.init(Endpoint(transport, ownsDescriptor: closesWhenDone))
   }
 
-  /// Streams on a socket that a listener accepted: known to be connected, non-blocking and closed on exec.
-  init(accepted socket: consuming NativeSocket) {
-    self.init(Endpoint(SocketTransport(socket.release(), .connected, isLent: false), ownsDescriptor: true))
+  /// Streams on a socket that this library made: known to be connected, non-blocking and closed on exec.
+  /// - Parameter keeper: Who is told of the end.
+  init(accepted socket: consuming NativeSocket, by keeper: PairKeeper? = nil) {
+    self.init(
+      Endpoint(
+        SocketTransport(socket.release(), .connected, isLent: false), ownsDescriptor: true,
+        from: keeper.map { .accepted($0) } ?? .existing))
   }
 
   /// Streams on a whole `bufferevent` that lives on `base`: a host's own, a filter, one with TLS or rate limits.
@@ -150,6 +154,15 @@ public struct StreamPair: Sendable {
     input.unschedule(from: base)
     output.unschedule(from: base)
   }
+
+  /// Calls `body` once, when the pair is over: both halves were closed, dropped or aborted, and what was accepted is out
+  /// or given up; at once if that is so already. No lock is held; the thread is the one on which the last half ended,
+  /// whichever that is.
+  ///
+  /// A pair that has failed is not over until its owner closes or drops it. The socket is closed by then, or lingers
+  /// for the kernel's last bytes, which nobody has to wait for; one that was lent is given back. `body` is kept until
+  /// it is called, so it must not hold the pair.
+  package func whenOver(_ body: @escaping @Sendable () -> Void) { input.half.endpoint.whenOver(body) }
 
   /// Cuts the connection; see ``SocketStream/abort()``.
   public func abort() { input.abort() }

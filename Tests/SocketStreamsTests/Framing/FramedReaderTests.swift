@@ -179,6 +179,21 @@ struct FramedReaderTests {
     #expect(reader.takeBuffered() == Array("two".utf8))
   }
 
+  // G7, report 32: an announcement may be of bytes that were read meanwhile
+  @Test("the end is heard behind the last frame with no read queued, however close it comes")
+  func endIsHeard() throws {
+    for _ in 0..<(isSanitized ? 50 : 500) {
+      let link = try TCPLink()
+      let base = try EventBase.startThread()
+      let framed = FramedLink(link.pair, on: base)
+      framed.reader.read(.line())
+      link.peer.send(Array("line\n".utf8))
+      #expect(eventually { link.pair.input.property(.bytesRead) == 5 })
+      link.peer.shutdownWrite()
+      #expect(framed.log.hears("ended"))
+    }
+  }
+
   // A9, D15
   @Test("a connection that fails answers the reads that were queued before")
   func refused() throws {

@@ -45,8 +45,8 @@ final class FramedLog: Sendable {
   }
 }
 
-/// A pair in frames whose events are noted.
-struct FramedLink {
+/// A pair in frames whose events are noted. Closes it when dropped.
+final class FramedLink: Sendable {
   let base: EventBase
   let log = FramedLog()
   let framed: FramedPair
@@ -65,4 +65,6 @@ struct FramedLink {
         [log] _, event in log.note(event)
       })
   }
+
+  deinit { framed.close() }
 }

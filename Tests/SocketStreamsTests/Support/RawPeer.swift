@@ -153,6 +153,12 @@ final class RawListener: @unchecked Sendable {
     fd = -1
   }
 
+  /// Gives the descriptor away unclosed.
+  func release() -> Int32 {
+    defer { fd = -1 }
+    return fd
+  }
+
   func withNative<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     withUnsafePointer(to: &storage) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
@@ -169,7 +175,7 @@ final class RawListener: @unchecked Sendable {
 }
 
 /// A port on which nobody listens: connecting to it is refused. The port stays taken while this lives.
-final class RefusedPort {
+final class RefusedPort: Sendable {
   private let holder: RawSocket
   let port: UInt16
 
