@@ -104,13 +104,14 @@ struct ReferenceScan {
 struct FrameModel {
   private enum Source: Equatable { case open, ended, failed(StreamError), done }
 
-  private(set) var bytes: [UInt8] = []
+  /// The bytes, and `nil` at the place where an LF that comes next is no byte: behind a CR that ended a line.
+  private var tokens: [UInt8?] = []
   private var reads: [(framing: Framing, target: [UInt8], tag: Int)] = []
   private var failing: (error: StreamError, count: Int)?
   private var source = Source.open
   private var hasToldSource = false
-  private var droppedLineFeed: Int?
 
+  var bytes: [UInt8] { tokens.compactMap(\.self) }
   var readCount: Int { reads.count }
 
   mutating func enqueue(_ framing: Framing, _ target: [UInt8], _ tag: Int) {
@@ -118,21 +119,20 @@ struct FrameModel {
   }
 
   mutating func arrived(_ more: [UInt8]) {
-    bytes += more
-    guard let offset = droppedLineFeed, offset < bytes.count else { return }
-    droppedLineFeed = nil
-    if bytes[offset] == 0x0A { bytes.remove(at: offset) }
+    tokens += more
+    dropLineFeed()
   }
 
-  mutating func pushedBack(_ pushed: [UInt8]) {
-    bytes = pushed + bytes
-    droppedLineFeed = droppedLineFeed.map { $0 + pushed.count }
-  }
+  mutating func pushedBack(_ pushed: [UInt8]) { tokens = pushed + tokens }
 
   mutating func takeUnread() -> [UInt8] {
-    defer { bytes = [] }
-    if droppedLineFeed != nil { droppedLineFeed = 0 }
+    defer { tokens = tokens.filter { $0 == nil } }
     return bytes
+  }
+
+  private mutating func dropLineFeed() {
+    guard let place = tokens.firstIndex(of: nil), place + 1 < tokens.count else { return }
+    tokens.removeSubrange(place..<(tokens[place + 1] == 0x0A ? place + 2 : place + 1))
   }
 
   mutating func ended() { if source == .open { source = .ended } }
@@ -146,15 +146,16 @@ struct FrameModel {
       return .failed(failing.error, tag: reads.removeFirst().tag)
     }
     guard let read = reads.first else { return end() }
+    let bytes = bytes
     switch ReferenceScan(bytes: bytes, isEnded: source == .ended, framing: read.framing).scan() {
     case .frame(let content, let length):
       let frame = read.target + bytes[content]
       let endsWithReturn = length > content.upperBound && bytes[content.upperBound] == 0x0D
-      bytes.removeFirst(length)
+      tokens.removeFirst(length)
       reads.removeFirst()
-      if case .line(.any) = read.framing.kind, endsWithReturn {
-        droppedLineFeed = 0
-        arrived([])
+      if case .line(.any) = read.framing.kind, endsWithReturn, tokens.first != .some(nil) {
+        tokens.insert(nil, at: 0)
+        dropLineFeed()
       }
       return .frame(frame, tag: read.tag)
     case .failed(let code):
