@@ -49,6 +49,8 @@ struct Demo {
       return try with(ChatCommand.spec, arguments) { try ChatCommand.run(arguments, console: $0) }
     case .chatd(let arguments):
       return try with(ChatdCommand.spec, arguments) { try ChatdCommand.run(arguments, console: $0) }
+    case .http10(let arguments):
+      return try with(HTTP10Command.spec, arguments) { try HTTP10Command.run(arguments, console: $0) }
     case .tour(let arguments):
       return try with(Program.spec, arguments) { try TourCommand.run(arguments, console: $0) }
     }

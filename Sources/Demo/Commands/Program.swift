@@ -20,6 +20,7 @@ enum Invocation: Sendable {
   case echod(ParsedArguments)
   case chat(ParsedArguments)
   case chatd(ParsedArguments)
+  case http10(ParsedArguments)
 }
 
 /// The program.
@@ -35,7 +36,7 @@ enum Program {
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
       SendCommand.spec, ReceiveCommand.spec, ConnectCommand.spec, CFReadCommand.spec, EchodCommand.spec,
-      ChatCommand.spec, ChatdCommand.spec, HelpCommand.spec,
+      ChatCommand.spec, ChatdCommand.spec, HTTP10Command.spec, HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -70,6 +71,7 @@ enum Program {
     case EchodCommand.spec.name: return .echod(arguments)
     case ChatCommand.spec.name: return .chat(arguments)
     case ChatdCommand.spec.name: return .chatd(arguments)
+    case HTTP10Command.spec.name: return .http10(arguments)
     default:
       do {
         return .show(try HelpCommand.output(arguments, program: spec, help: help))

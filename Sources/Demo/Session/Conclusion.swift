@@ -29,7 +29,7 @@ struct Conclusion {
     if printer.outputFailure == .readerGone { return .outputGone }
     let failure = printer.failure ?? result.failure
     let code = failure?.exitCode ?? .done
-    if let failure { printer.error(failure.line(for: request.target)) }
+    if let failure, !failure.isTold { printer.error(failure.line(for: request.target)) }
     if request.isJSON {
       printer.eraseProgress()
       printer.write(json(failure, result.signal.map(ExitCode.signal) ?? code).text + "\n")

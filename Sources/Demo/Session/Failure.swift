@@ -17,6 +17,8 @@ struct Failure: Error, Hashable, Sendable {
   var attempts: [String] = []
   /// More to know, at the end of the line.
   var note: String?
+  /// Whether its line was printed when it happened; it is not printed at the end then.
+  var isTold = false
 
   /// What a stream reported.
   ///
@@ -54,6 +56,23 @@ struct Failure: Error, Hashable, Sendable {
     self.phase = phase
     self.exitCode = exitCode
   }
+
+  /// A reply that is none, or not whole.
+  init(_ error: ReplyError) {
+    (domain, code, reason) = ("reply", error.code, error.reason)
+    (phase, exitCode) = (.read, .badData)
+  }
+
+  /// A reply with a status that says that the request failed.
+  init(status head: ReplyHead) {
+    (domain, code, reason) = ("HTTP", Int32(head.status), head.reason)
+    (phase, exitCode) = (.read, .httpStatus)
+  }
+
+  /// Something to send, and no connection.
+  static let notConnected = Failure(
+    posix: Errno.notConnected, during: .write, exitCode: .connectionBroke,
+    note: "/reconnect makes a new connection")
 
   private init(posix code: Int32, during phase: Phase, exitCode: ExitCode, note: String?) {
     let error = StreamError.posix(code, phase.rawValue)

@@ -7,6 +7,7 @@ import Glibc
 enum Errno {
   static let timedOut = ETIMEDOUT
   static let brokenPipe = EPIPE
+  static let notConnected = ENOTCONN
 }
 
 /// A file to read from, or standard input.

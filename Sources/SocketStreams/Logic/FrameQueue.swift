@@ -176,6 +176,8 @@ package struct FrameQueue: Sendable {
     bytes.drop(content.lowerBound)
     var frame = bytes.take(content.count)
     bytes.drop(length - content.upperBound)
+    // What has been taken lay before it.
+    if let offset = droppedLineFeed { droppedLineFeed = offset - length }
     if case .line(.any) = reads[first].scanner.framing.kind, ending == UInt8(ascii: "\r") { dropLineFeed() }
     if !reads[first].target.isEmpty {
       reads[first].target.append(contentsOf: frame)

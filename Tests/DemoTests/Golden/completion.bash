@@ -8,8 +8,9 @@ _demo() {
     echod) words='--host --unix --threads --closure --once --events --timeout --json --color --verbose --help' ;;
     chat) words='--name --history --reconnect --events --timeout --resolve --unix --transport --json --color --verbose --help' ;;
     chatd) words='--host --unix --queue-limit --events --timeout --json --color --verbose --help' ;;
+    http10) words='--out --http1.0-raw --events --timeout --resolve --unix --transport --json --color --verbose --help' ;;
     help) words='--man --completion --help' ;;
-    *) words='send receive connect cfread echod chat chatd help --transport --color --version --help' ;;
+    *) words='send receive connect cfread echod chat chatd http10 help --transport --color --version --help' ;;
   esac
   case $before in
     --transport) words='direct bufferevent' ;;

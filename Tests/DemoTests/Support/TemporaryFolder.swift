@@ -12,18 +12,37 @@ final class TemporaryFolder {
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  deinit {
-    guard let folder = opendir(path) else { return }
+  deinit { Self.remove(path) }
+
+  /// The path of a file in the folder.
+  func file(_ name: String) -> String { path + "/" + name }
+
+  /// Makes a folder in it.
+  func folder(_ name: String) -> String {
+    precondition(mkdir(file(name), 0o755) == 0, "mkdir: \(errno)")
+    return file(name)
+  }
+
+  /// What is in it, in order.
+  var names: [String] { Self.names(in: path).sorted() }
+
+  /// What is in a folder.
+  static func names(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
     while let entry = readdir(folder) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      unlink(path + "/" + name)
+      if name != ".", name != ".." { names.append(name) }
     }
-    closedir(folder)
-    rmdir(path)
+    return names
   }
 
-  /// The path of a file in the folder.
-  func file(_ name: String) -> String { path + "/" + name }
+  /// Removes a folder and what is in it. Links are removed themselves, and not what they lead to.
+  private static func remove(_ path: String) {
+    for name in names(in: path) where unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
+    rmdir(path)
+  }
 }

@@ -58,6 +58,15 @@ struct FrameQueueTests {
     feed.read(.exactly(4), tag: 1)
     feed.arrive(Array("\nzw".utf8))
     #expect(feed.answers == [.frame("A", 0), .frame("xyzw", 1)])
+    // Found by fuzzing: reads of what was pushed back lie between the two halves of the ending.
+    feed = FrameFeed([.line(.any)])
+    feed.arrive(Array("A\r".utf8))
+    feed.pushBack(Array("x\ryz".utf8))
+    feed.read(.line(.any), tag: 1)
+    feed.read(.exactly(2), tag: 2)
+    feed.read(.exactly(4), tag: 3)
+    feed.arrive(Array("\nab\nc".utf8))
+    #expect(feed.answers == [.frame("A", 0), .frame("x", 1), .frame("yz", 2), .frame("ab\nc", 3)])
   }
 
   // E14, report 43
