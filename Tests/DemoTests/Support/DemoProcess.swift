@@ -99,6 +99,20 @@ final class DemoProcess {
     return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0
   }
 
+  /// The memory that the program has for itself, in bytes.
+  var privateBytes: Int {
+    guard let file = fopen("/proc/\(pid)/status", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      if text.hasPrefix("RssAnon:") {
+        return (text.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) * 1_024
+      }
+    }
+    return 0
+  }
+
   /// Writes to the program's standard input.
   func write(_ text: String) { write(Array(text.utf8)) }
 
