@@ -40,6 +40,7 @@ let package = Package(
       name: "SocketStreamsCoreFoundationTests",
       dependencies: ["SocketStreamsCoreFoundation", "SocketStreams"],
       swiftSettings: testing),
-    .testTarget(name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden", "Servers"], swiftSettings: testing),
+    .testTarget(
+      name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden", "Servers"], swiftSettings: testing),
   ]
 )

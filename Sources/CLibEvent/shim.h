@@ -5,8 +5,10 @@
 
 // The C library's declarations are Swift's Glibc module's: without this line, which of the two modules owns those that
 // libevent's headers bring along (sockaddr, timeval, SOCK_STREAM) depends on the order in which files are compiled, and a
-// clean release build does not find them.
+// clean release build does not find them. The runtime's own shims include some of the same headers, and come first or not,
+// by the same chance: timespec and timeval may be theirs.
 #pragma clang module import SwiftGlibc
+#pragma clang module import SwiftOverlayShims
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

@@ -39,6 +39,8 @@ struct Demo {
       return try with(SendCommand.spec, arguments) { try SendCommand.run(arguments, console: $0) }
     case .receive(let arguments):
       return try with(ReceiveCommand.spec, arguments) { try ReceiveCommand.run(arguments, console: $0) }
+    case .connect(let arguments):
+      return try with(ConnectCommand.spec, arguments) { try ConnectCommand.run(arguments, console: $0) }
     case .cfread(let arguments):
       return try with(CFReadCommand.spec, arguments) { try CFReadCommand.run(arguments, console: $0) }
     case .echod(let arguments):

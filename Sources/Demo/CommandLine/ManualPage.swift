@@ -21,7 +21,7 @@ struct ManualPage {
     lines +=
       [".Sh EXAMPLES"]
       + ([program] + program.subcommands).flatMap { $0.examples }.flatMap { example in
-        [Self.text(example.meaning), ".Pp", ".Dl $ \(Self.text(example.command))", ".Pp"]
+        [Self.text(example.meaning), ".Pp", ".Dl $ \(Self.escaped(example.command))", ".Pp"]
       }.dropLast()
     return lines.joined(separator: "\n") + "\n"
   }
@@ -76,10 +76,12 @@ struct ManualPage {
 
   /// `text` with each sentence on a line of its own, backslashes escaped, and no control character at a line's start.
   private static func text(_ text: String) -> String {
-    text.replacing("\\", with: "\\e").replacing(". ", with: ".\n").split(separator: "\n").map { line in
+    escaped(text).replacing(". ", with: ".\n").split(separator: "\n").map { line in
       line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : String(line)
     }.joined(separator: "\n")
   }
+
+  private static func escaped(_ text: String) -> String { text.replacing("\\", with: "\\e") }
 
   private static let variables: [(name: String, meaning: String)] = [
     ("CLICOLOR_FORCE", "If set, and neither empty nor 0: colours even without a terminal."),

@@ -15,6 +15,7 @@ enum Invocation: Sendable {
   case tour(ParsedArguments)
   case send(ParsedArguments)
   case receive(ParsedArguments)
+  case connect(ParsedArguments)
   case cfread(ParsedArguments)
   case echod(ParsedArguments)
   case chat(ParsedArguments)
@@ -33,8 +34,8 @@ enum Program {
     ],
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
-      SendCommand.spec, ReceiveCommand.spec, CFReadCommand.spec, EchodCommand.spec, ChatCommand.spec,
-      ChatdCommand.spec, HelpCommand.spec,
+      SendCommand.spec, ReceiveCommand.spec, ConnectCommand.spec, CFReadCommand.spec, EchodCommand.spec,
+      ChatCommand.spec, ChatdCommand.spec, HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -64,6 +65,7 @@ enum Program {
     switch command.name {
     case SendCommand.spec.name: return .send(arguments)
     case ReceiveCommand.spec.name: return .receive(arguments)
+    case ConnectCommand.spec.name: return .connect(arguments)
     case CFReadCommand.spec.name: return .cfread(arguments)
     case EchodCommand.spec.name: return .echod(arguments)
     case ChatCommand.spec.name: return .chat(arguments)

@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// One connection of `send` or `receive`, from open to close. An actor on the network's loop: stream events and timers
-// reach it there, without a hop.
+// One connection of `send`, `receive` or `connect`, from open to close. An actor on the network's loop: stream events
+// and timers reach it there, without a hop.
 
 import SocketStreams
 
@@ -12,6 +12,9 @@ struct TransferPlan: Sendable {
   var sendsAfterEnd = false
   /// Whether the connection is done only when the peer has ended its side.
   var waitsForEnd = false
+  /// Whether both sides may be silent for as long as they like until the source has ended, and what the peer had sent is
+  /// read to the end even when it takes no more.
+  var isConversation = false
   /// Whether what arrives is printed. Otherwise it is read and forgotten.
   var printsInput = false
   /// Whether the progress is that of reading. Otherwise it is that of writing.
@@ -117,6 +120,9 @@ actor Transfer: NetworkTask {
       tellEvent("read", event)
       inputHasEnded = true
       progressed()
+      if plan.isConversation, !outputIsClosed {
+        tell("end, \(outcome.received) bytes; the input is still sent")
+      }
       if plan.sendsAfterEnd { mayWrite = true }
       writeOutput()
       finishIfDone()
@@ -158,8 +164,10 @@ actor Transfer: NetworkTask {
 
   private func fail(_ error: StreamError, during phase: Phase) {
     if plan.tellsEvents, !isOpen { for attempt in error.attempts { tell(attempt.eventLine) } }
-    outcome.failure = Failure(error, during: phase)
-    finish()
+    outcome.failure = outcome.failure ?? Failure(error, during: phase)
+    guard plan.isConversation, phase == .write, !inputHasEnded else { return finish() }
+    // What the peer had sent is read first; behind it comes the end, or the failure, of the read stream.
+    (outputIsClosed, outputIsDelivered) = (true, true)
   }
 
   // MARK: - Reading
@@ -278,13 +286,14 @@ actor Transfer: NetworkTask {
   private func lookForProgress() {
     guard streams != nil else { return }
     // What waits for the printer, or for the user's own input, is no wait for the peer.
-    let waitsForUser = unprinted >= Self.printingLimit || (waitsForSource && outcome.failure == nil)
+    let hasInput = waitsForSource || (plan.isConversation && isOpen && !sourceHasEnded)
+    let waitsForUser = unprinted >= Self.printingLimit || (hasInput && outcome.failure == nil)
     if waitsForUser { progressed() }
     // Connecting has the library's own limit, which knows what was tried; it comes first.
     let limit = isOpen ? timeout : timeout + .milliseconds(500)
     let rest = limit - (ContinuousClock.now - lastProgress)
     guard rest <= .zero else { return watch(after: rest) }
-    outcome.failure = timeLimit()
+    outcome.failure = outcome.failure ?? timeLimit()
     finish(abruptly: true)
   }
 

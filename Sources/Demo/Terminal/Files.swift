@@ -56,7 +56,12 @@ final class InputFile: Sendable {
       }
       if count > 0 { return .bytes(Array(bytes[..<count])) }
       if count == 0 { return .end }
-      if errno != EINTR { return .failed(errno) }
+      switch errno {
+      case EINTR: continue
+      // Whoever shares a terminal or a pipe may have it not block.
+      case EAGAIN: StandardStreams.wait(for: POLLIN, on: fd)
+      default: return .failed(errno)
+      }
     }
   }
 }

@@ -34,7 +34,7 @@ enum StandardStreams {
       }
       switch errno {
       case EINTR: continue
-      case EAGAIN: waitUntilWritable(fd)
+      case EAGAIN: wait(for: POLLOUT, on: fd)
       case EPIPE: throw .readerGone
       default: throw .failed(errno)
       }
@@ -75,8 +75,9 @@ enum StandardStreams {
     return unsafe ioctl(fd, UInt(TIOCOUTQ), &count) == 0 ? count : 0
   }
 
-  private static func waitUntilWritable(_ fd: Int32) {
-    var request = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
+  /// Waits until `fd`, which does not block, is ready.
+  static func wait(for event: Int32, on fd: Int32) {
+    var request = pollfd(fd: fd, events: Int16(event), revents: 0)
     _ = unsafe poll(&request, 1, -1)
   }
 }

@@ -154,6 +154,13 @@ struct ManualPageTests {
     #expect(text.split(separator: ".Bl").count == text.split(separator: ".El").count)
   }
 
+  @Test("the command of an example is one line, whatever is in it")
+  func exampleCommands() {
+    let spec = CommandSpec("prog", abstract: "Text.", examples: [Example("tar c . | prog '\\n'", "A pipe.")])
+    let text = ManualPage(date: "January 1, 2026").render(spec)
+    #expect(text.contains("\n.Dl $ tar c . | prog '\\en'\n"))
+  }
+
   @Test("the bash completion is the one on file")
   func bash() throws {
     try Golden("completion.bash").expect(

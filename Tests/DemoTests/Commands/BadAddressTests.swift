@@ -19,7 +19,7 @@ struct BadAddressTests {
 
   private func run(_ words: [String], _ more: String...) -> DemoResult { DemoProcess(words + more).wait() }
 
-  static let ownCommands = ["send", "receive", "cfread", "chat --name Ann"]
+  static let ownCommands = ["send", "receive", "connect", "cfread", "chat --name Ann"]
   static let commands =
     ownCommands + ["send --foundation", "receive --foundation", "cfread --corefoundation"]
 

@@ -34,28 +34,32 @@ final class DemoProcess {
   let pid: pid_t
   private var output: Int32
   private var errors: Int32
-  private var input: Int32
+  private(set) var input: Int32
   private var result = DemoResult()
   private let started = ContinuousClock.now
 
   /// - Parameters:
   ///   - environment: Added to the test's own, from which everything that decides about colours is taken away.
   ///   - keepsInput: Whether standard input stays open, for ``write(_:)``.
+  ///   - inputPath: A file to be standard input instead.
+  ///   - inputBlocks: Whether a read of standard input waits until there is something.
   ///   - without: A standard descriptor that the program is started without.
   ///   - hasReader: Whether anybody reads standard output; if not, the reader has gone before the program starts.
   init(
     _ arguments: [String], environment: [String: String] = [:], keepsInput: Bool = false,
-    without closed: Int32 = -1, hasReader: Bool = true
+    inputPath: String? = nil, inputBlocks: Bool = true, without closed: Int32 = -1, hasReader: Bool = true
   ) {
     let (inputReader, inputWriter) = SocketCalls.pipe()
     let (outputReader, outputWriter) = SocketCalls.pipe()
     let (errorReader, errorWriter) = SocketCalls.pipe()
     if !hasReader { close(outputReader) }
+    if !inputBlocks { _ = fcntl(inputReader, F_SETFL, O_NONBLOCK) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     for (fd, target) in [(inputReader, 0), (outputWriter, 1), (errorWriter, 2)] {
       posix_spawn_file_actions_adddup2(&actions, fd, Int32(target))
     }
+    if let inputPath { posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0) }
     if closed >= 0 { posix_spawn_file_actions_addclose(&actions, closed) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -177,7 +181,7 @@ final class DemoProcess {
   func collectErrors(untilQuietFor pause: Duration) -> String {
     let milliseconds = Int32(pause / .milliseconds(1))
     var request = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
-    while errors >= 0, poll(&request, 1, milliseconds) > 0 { read(&errors, into: \.errors) }
+    while errors >= 0, poll(&request, 1, milliseconds) > 0 { Self.read(&errors, into: &result.errors) }
     return result.errorText
   }
 
@@ -210,16 +214,16 @@ final class DemoProcess {
     ]
     guard output >= 0 || errors >= 0 else { return false }
     poll(&requests, 2, 50)
-    if requests[0].revents != 0 { read(&output, into: \.output) }
-    if requests[1].revents != 0 { read(&errors, into: \.errors) }
+    if requests[0].revents != 0 { Self.read(&output, into: &result.output) }
+    if requests[1].revents != 0 { Self.read(&errors, into: &result.errors) }
     return true
   }
 
-  private func read(_ fd: inout Int32, into part: WritableKeyPath<DemoResult, [UInt8]>) {
+  private static func read(_ fd: inout Int32, into bytes: inout [UInt8]) {
     var piece = [UInt8](repeating: 0, count: 65_536)
     let count = Glibc.read(fd, &piece, piece.count)
     if count > 0 {
-      result[keyPath: part] += piece[..<count]
+      bytes += piece[..<count]
     } else {
       close(fd)
       fd = -1

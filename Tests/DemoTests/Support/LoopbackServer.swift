@@ -19,6 +19,10 @@ final class LoopbackServer: Sendable {
     case early
     /// Sends `partial`, then resets.
     case rst
+    /// Reads to the end, then sends this and ends.
+    case answers([UInt8])
+    /// Sends as much of this as the peer takes, reads nothing, and resets. The visit counts what the peer's system has.
+    case floodsAndResets([UInt8])
     /// Sends nothing, reads nothing, until the test is over.
     case silent
     /// Says its piece, ends its side, and reads to the end.
@@ -129,6 +133,14 @@ final class LoopbackServer: Sendable {
       // The client has to see the bytes before the reset, which overtakes nothing but is told first.
       usleep(100_000)
       SocketCalls.resetOnClose(fd)
+    case .answers(let bytes):
+      let visit = readAll(fd)
+      _ = SocketCalls.sendAll(fd, bytes)
+      return visit
+    case .floodsAndResets(let bytes):
+      let delivered = SocketCalls.flood(fd, bytes)
+      SocketCalls.resetOnClose(fd)
+      return Visit(count: delivered)
     case .silent: _ = SocketCalls.wait(stopped.reader, until: -1)
     case .half:
       _ = SocketCalls.sendAll(fd, Array("bye\n".utf8))

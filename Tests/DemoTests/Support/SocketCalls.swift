@@ -81,6 +81,23 @@ enum SocketCalls {
     return bytes
   }
 
+  /// Sends as much of `bytes` as the peer takes, until it has taken nothing for a while.
+  /// - Returns: How many bytes the peer's system has acknowledged.
+  static func flood(_ fd: Int32, _ bytes: [UInt8]) -> Int {
+    var (sent, left, rounds) = (0, Int32(0), 0)
+    while rounds < 300 {
+      let (before, leftBefore) = (sent, left)
+      let count = bytes.withUnsafeBytes {
+        send(fd, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      }
+      sent += max(count, 0)
+      guard ioctl(fd, UInt(TIOCOUTQ), &left) == 0 else { break }
+      rounds = sent == before && left == leftBefore ? rounds + 1 : 0
+      usleep(1_000)
+    }
+    return sent - Int(left)
+  }
+
   /// Has `close` send RST.
   static func resetOnClose(_ fd: Int32) {
     var option = linger(l_onoff: 1, l_linger: 0)

@@ -57,6 +57,46 @@ struct ReconnectingTests {
     client.stop()
   }
 
+  // A23
+  @Test("readers and writers of frames take over what it hands over, hear of the opening, and end it")
+  func frames() throws {
+    let base = try EventBase.startThread()
+    let server = try ComingServer()
+    try server.comeUp()
+    let (log, framed, heard) = (ReconnectLog(), Shared<[FramedPair]>([]), Shared<[String]>([]))
+    let client = log.client(on: base, .quick(), to: server.address, keeping: false) { _, event in
+      guard case .connected(let pair) = event else { return }
+      let reader = FramedReader(pair.input, on: base) { _, event in
+        switch event {
+        case .opened: heard.with { $0.append("read opened") }
+        case .frame(let bytes, _): heard.with { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        default: break
+        }
+      }
+      let writer = FramedWriter(pair.output, on: base) { _, event in
+        if case .opened = event { heard.with { $0.append("write opened") } }
+      }
+      reader.read(.line())
+      writer.write(Array("question\n".utf8))
+      framed.with { $0 = [FramedPair(reader: reader, writer: writer)] }
+    }
+    client.start()
+    for round in 1...3 {
+      #expect(eventually { server.sockets.count == round && framed.value.count == 1 })
+      #expect(server.sockets[round - 1].receive(9) == Array("question\n".utf8))
+      server.sockets[round - 1].send(Array("answer\r\n".utf8))
+      #expect(eventually { heard.value.count == 3 }, "\(heard.value)")
+      #expect(Set(heard.value) == ["read opened", "write opened", "answer"])
+      heard.with { $0 = [] }
+      let pair = framed.with { pairs in
+        defer { pairs = [] }
+        return pairs[0]
+      }
+      pair.close()
+    }
+    client.stop()
+  }
+
   // M1
   @Test("a connection that ended is over when its owner closes it, and not before")
   func ownerCloses() throws {
@@ -165,7 +205,7 @@ struct ReconnectingTests {
     #expect(eventually { log.isWaiting })
     try server.comeUp()
     client.connectNow()
-    #expect(eventually { log.connections == 1 })
+    #expect(eventually { log.connections == 1 && server.accepted == 1 })
     client.connectNow()
     client.start()
     #expect(stays { log.attempts == 2 && server.accepted == 1 }, "there is a connection: no second one")
