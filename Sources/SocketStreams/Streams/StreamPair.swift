@@ -129,13 +129,10 @@ public struct StreamPair: Sendable {
 
   // MARK: - Both at once
 
-  /// Opens both halves.
+  /// Opens both halves at once: nothing is told of one before the other is open.
   /// - Returns: Whether both could be.
   @discardableResult
-  public func open() -> Bool {
-    let first = input.open()
-    return output.open() && first
-  }
+  public func open() -> Bool { StreamHalf.open(self) }
 
   /// Closes both halves; what was accepted is still sent.
   public func close() {

@@ -177,11 +177,18 @@ final class DemoProcess {
   /// What came on standard error until now.
   var errorsSoFar: String { result.errorText }
 
-  /// Collects standard error only, until nothing came for a while: standard output is left to fill up.
-  func collectErrors(untilQuietFor pause: Duration) -> String {
+  /// Collects standard error only, until nothing came for a while after `text` had come: standard output is left to
+  /// fill up.
+  func collectErrors(untilQuietFor pause: Duration, after text: String) -> String {
     let milliseconds = Int32(pause / .milliseconds(1))
+    let deadline = ContinuousClock.now + .seconds(20)
     var request = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
-    while errors >= 0, poll(&request, 1, milliseconds) > 0 { Self.read(&errors, into: &result.errors) }
+    while errors >= 0,
+      poll(&request, 1, milliseconds) > 0
+        || (!result.errorText.contains(text) && ContinuousClock.now < deadline)
+    {
+      if request.revents != 0 { Self.read(&errors, into: &result.errors) }
+    }
     return result.errorText
   }
 
