@@ -83,7 +83,7 @@ struct ChatdTests {
     let client = try LineSocket(port: port)
     client.send("iam:Ann\nmsg:one\nmsg:two\n")
     client.finish()
-    #expect(client.rest() == "Ann joined\nAnn: one\nAnn: two\n")
+    #expect(client.rest() == "Ann joined\nAnn: one\nAnn: two\n" && client.hasEnded)
     process.send(signal: SIGINT)
     #expect(process.wait().status == 130)
   }

@@ -22,9 +22,6 @@ final class ChatCrowd {
 
   deinit { for request in requests { close(request.fd) } }
 
-  /// Whether a sanitizer slows this process down, and the program with it, so that there may be fewer clients.
-  static var isSlow: Bool { dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil }
-
   /// Reads until each has heard at least `lines` lines; whether that was so in time.
   func hear(_ lines: Int, seconds: Int = 60) -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
@@ -55,26 +52,5 @@ extension ChatCrowd {
       }
       return ends
     }
-  }
-}
-
-/// Lets this process, and those that it starts, open as many files as may be.
-final class RaisedDescriptorLimit {
-  private var before = rlimit()
-
-  init() {
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
-    var raised = before
-    raised.rlim_cur = before.rlim_max
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
-  }
-
-  deinit { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before) }
-
-  /// How many may be open now.
-  var count: Int {
-    var now = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &now)
-    return Int(min(now.rlim_cur, 1_000_000))
   }
 }

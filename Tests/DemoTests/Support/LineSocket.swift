@@ -8,7 +8,10 @@ import Testing
 final class LineSocket {
   private(set) var fd: Int32
   private var received: [UInt8] = []
+  /// Whether the peer has ended its side in order.
   private(set) var hasEnded = false
+  /// Whether the connection has broken.
+  private(set) var isBroken = false
 
   /// Takes over `fd`.
   init(_ fd: Int32) { self.fd = fd }
@@ -73,11 +76,11 @@ final class LineSocket {
   private func receive(until deadline: ContinuousClock.Instant) -> Bool {
     var request = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
     var piece = [UInt8](repeating: 0, count: 65_536)
-    while !hasEnded, ContinuousClock.now < deadline {
+    while !hasEnded, !isBroken, ContinuousClock.now < deadline {
       guard poll(&request, 1, 50) > 0 else { continue }
       let count = recv(fd, &piece, piece.count, 0)
       guard count > 0 else {
-        hasEnded = true
+        (hasEnded, isBroken) = (count == 0, count < 0)
         return false
       }
       received += piece[..<count]
