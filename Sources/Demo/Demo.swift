@@ -45,6 +45,10 @@ struct Demo {
       return try with(CFReadCommand.spec, arguments) { try CFReadCommand.run(arguments, console: $0) }
     case .echod(let arguments):
       return try with(EchodCommand.spec, arguments) { try EchodCommand.run(arguments, console: $0) }
+    case .chat(let arguments):
+      return try with(ChatCommand.spec, arguments) { try ChatCommand.run(arguments, console: $0) }
+    case .chatd(let arguments):
+      return try with(ChatdCommand.spec, arguments) { try ChatdCommand.run(arguments, console: $0) }
     case .tour(let arguments):
       return try with(Program.spec, arguments) { try TourCommand.run(arguments, console: $0) }
     }

@@ -33,6 +33,7 @@ let benchmarks: [any Benchmark.Type] = [
   ReadIntoOwnBuffer.self,
   ReadBlocking.self,
   LineFraming.self,
+  FramedLines.self,
   PollStatus.self,
   PollBytesAvailable.self,
   PollRoom.self,

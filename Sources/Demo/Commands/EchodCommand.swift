@@ -24,7 +24,7 @@ enum EchodCommand {
     "demo echod",
     abstract: "Listen, and send back what arrives.",
     discussion: [
-      "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. SIGINT or SIGTERM ends it."
+      "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. The limit of open descriptors, one a connection, is raised as far as the system allows (ulimit -Hn). SIGINT or SIGTERM ends it."
     ],
     operands: [port.spec],
     options: [
@@ -48,6 +48,7 @@ extension EchodCommand {
       address: address, threads: arguments[threads], connection: EchoPlan(usesClosures: arguments[closure]),
       servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
       printsAddress: !isJSON)
+    DescriptorLimit.raise()
     let counts = ContextCounts()
     let workers = try EventBaseGroup(count: plan.threads, name: "echo")
     let request = SessionRequest(
@@ -62,7 +63,8 @@ extension EchodCommand {
     }
   }
 
-  private static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
+  /// Where a server is to listen.
+  static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
     if let path = arguments[unix] {
       guard arguments[port] == nil else { throw UsageError("A port and --unix exclude each other") }
       // The option has checked what can be wrong with a path.

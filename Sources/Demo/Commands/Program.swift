@@ -18,6 +18,8 @@ enum Invocation: Sendable {
   case connect(ParsedArguments)
   case cfread(ParsedArguments)
   case echod(ParsedArguments)
+  case chat(ParsedArguments)
+  case chatd(ParsedArguments)
 }
 
 /// The program.
@@ -33,7 +35,7 @@ enum Program {
     options: [CommonOptions.transport.spec, CommonOptions.color.spec, version.spec],
     subcommands: [
       SendCommand.spec, ReceiveCommand.spec, ConnectCommand.spec, CFReadCommand.spec, EchodCommand.spec,
-      HelpCommand.spec,
+      ChatCommand.spec, ChatdCommand.spec, HelpCommand.spec,
     ],
     examples: [
       Example("demo", "The tour."), Example("demo --transport bufferevent", "The tour, over bufferevents."),
@@ -66,6 +68,8 @@ enum Program {
     case ConnectCommand.spec.name: return .connect(arguments)
     case CFReadCommand.spec.name: return .cfread(arguments)
     case EchodCommand.spec.name: return .echod(arguments)
+    case ChatCommand.spec.name: return .chat(arguments)
+    case ChatdCommand.spec.name: return .chatd(arguments)
     default:
       do {
         return .show(try HelpCommand.output(arguments, program: spec, help: help))

@@ -68,7 +68,7 @@ actor EchoServer: NetworkTask {
 
   private func listen() {
     do {
-      let listener = try Listener(address: plan.address)
+      let listener = try Listener(address: plan.address, backlog: 1_024)
       self.listener = listener
       let line = "listening on \(listener.localAddress)"
       let isData = plan.printsAddress

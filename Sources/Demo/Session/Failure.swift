@@ -46,6 +46,15 @@ struct Failure: Error, Hashable, Sendable {
     Failure(posix: code, during: phase, exitCode: .localFile, note: path)
   }
 
+  /// What a stream reported, said in words of the command's own, which decides how it ends.
+  init(_ error: StreamError, _ reason: String, during phase: Phase, exitCode: ExitCode) {
+    domain = error.domain.description
+    code = error.code
+    self.reason = reason
+    self.phase = phase
+    self.exitCode = exitCode
+  }
+
   private init(posix code: Int32, during phase: Phase, exitCode: ExitCode, note: String?) {
     let error = StreamError.posix(code, phase.rawValue)
     domain = error.domain.description

@@ -39,6 +39,12 @@ enum Quantities {
     return "\(milliseconds / 1_000)." + String(repeating: "0", count: 3 - fraction.count) + fraction + " s"
   }
 
+  /// "0.5 s", "30 s": for a time that was chosen, with tenths if there are any.
+  static func shortSeconds(_ duration: Duration) -> String {
+    let tenths = milliseconds(duration) / 100
+    return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+  }
+
   /// Whole milliseconds; 0 for a negative duration.
   static func milliseconds(_ duration: Duration) -> Int64 {
     let parts = duration.components

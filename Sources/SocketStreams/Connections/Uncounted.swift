@@ -20,3 +20,12 @@ struct Uncounted<Object: AnyObject> {
   @inline(__always)
   func use<R>(_ body: (Object) -> R) -> R { unsafe reference._withUnsafeGuaranteedRef(body) }
 }
+
+/// Two are equal if they refer to the same object, by its place in memory.
+extension Uncounted: Hashable {
+  static func == (first: Self, second: Self) -> Bool {
+    unsafe first.reference.toOpaque() == second.reference.toOpaque()
+  }
+
+  func hash(into hasher: inout Hasher) { unsafe hasher.combine(reference.toOpaque()) }
+}

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A connection stays on the base that it was given: streams on one base never run beside each other, those on different
 /// bases do. Either one listener hands each pair on, with `pair.schedule(on: group.next())` in its `accept`; or each base
-/// of ``bases`` has a listener of its own on one shared port, see ``Listener/init(address:backlog:reusesPort:)``.
+/// of ``bases`` has a listener of its own on one shared port, see ``Listener/init(address:backlog:reusesPort:acceptsIPv4:limits:)``.
 ///
 /// Every method may be called on any thread unless it says otherwise. The group keeps its bases, as streams that are
 /// scheduled on them do: dropping it ends those that nobody else uses, without waiting for them.

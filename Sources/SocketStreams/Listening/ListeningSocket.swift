@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The descriptor of a listener and its event. Descriptors that run out pause it: a level-triggered event over a
-// connection that cannot be accepted would fire without end.
+// The descriptor of a listener and its event, which is there only while a connection could be accepted: a level-triggered
+// one over a connection that has to wait would fire without end.
 
 /// A socket that accepts.
 ///
@@ -11,7 +11,10 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
   private static let pause: UInt64 = 100_000_000
 
   let address: SocketAddress
+  let connections: OpenConnections
   private let path: UnixPath?
+  /// Its connections do not inherit `TCP_NODELAY` from it, at least not those that wait already.
+  private let isAdopted: Bool
   private var event: EventHandle?
   /// When accepting goes on after descriptors ran out; 0 while it is going on.
   private var resumption: UInt64 = 0
@@ -21,31 +24,63 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
   private var home: EventBase?
   private var installed: EventLoop?
   private var handler: Handler?
+  private var paused = false
   private var isClosed = false
 
-  /// `@unchecked Sendable`: handed over by a `sending` parameter, and called by one loop at a time.
-  private final class Handler: @unchecked Sendable {
+  /// `@unchecked Sendable`: handed over by `sending` parameters, and called by one loop at a time.
+  final class Handler: @unchecked Sendable {
     let accept: (StreamPair, SocketAddress) -> Void
-    init(_ accept: @escaping (StreamPair, SocketAddress) -> Void) { self.accept = accept }
+    let refuse: (SocketAddress) -> Void
+
+    init(
+      accept: sending @escaping (StreamPair, SocketAddress) -> Void,
+      refuse: sending @escaping (SocketAddress) -> Void
+    ) {
+      self.accept = accept
+      self.refuse = refuse
+    }
   }
 
-  init(_ address: SocketAddress, backlog: Int32, reusesPort: Bool) throws(StreamError) {
-    let socket = try UnixPath.listen(on: address, backlog: backlog, reusesPort: reusesPort)
-    self.address = try SystemCalls.localAddress(socket.rawValue)
-    path = UnixPath(address)
+  /// Takes over a listening socket that this library made, with the file at `path`, or somebody else.
+  init(
+    _ socket: consuming NativeSocket, path: UnixPath? = nil, isAdopted: Bool = false, limits: ConnectionLimits
+  ) throws(StreamError) {
+    address = try SystemCalls.localAddress(socket.rawValue)
+    connections = OpenConnections(limits)
+    self.path = path
+    self.isAdopted = isAdopted && !address.isUnix
     fd = socket.release()
     super.init()
   }
 
   // MARK: - Any thread
 
-  func schedule(on base: EventBase, _ accept: sending @escaping (StreamPair, SocketAddress) -> Void) {
+  func schedule(on base: EventBase, _ handler: Handler) {
     change { socket in
       guard !socket.isClosed else { return nil }
-      defer { (socket.home, socket.handler) = (base, Handler(accept)) }
+      defer { (socket.home, socket.handler) = (base, handler) }
       return (socket.home, socket.handler)
     }
   }
+
+  var isPaused: Bool {
+    get { lock.withLock { paused } }
+    set {
+      change { socket in
+        socket.paused = newValue
+        return nil
+      }
+    }
+  }
+
+  func drain(within limit: Duration, _ completion: sending @escaping (Int) -> Void) {
+    let loop = lock.withLock { home?.loop ?? installed } ?? .shared
+    connections.drain(within: limit, on: loop, completion)
+    close()
+  }
+
+  /// One of the connections has ended, which ``OpenConnections`` was asked to tell.
+  func connectionEnded() { lock.withLock { installed }?.wake(self) }
 
   func unschedule() {
     change { socket in
@@ -80,6 +115,7 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
     guard last >= 0 else { return }
     path?.remove()
     SystemCalls.close(last)
+    connections.seal()
   }
 
   // MARK: - On the loop
@@ -104,9 +140,12 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
       loop.register(self)
       installed = loop
       event = EventHandle(loop.handle, fd: fd, [.readable, .persist], target: self)
-      event?.add()
     }
+    let isPaused = paused
     lock.unlock()
+    // Whatever the reason for this call, waiting for room or descriptors ends: it is tried again.
+    resumption = 0
+    if isPaused { event?.delete() } else { event?.add() }
     if let next, next !== loop { next.perform { self.service(on: next) } }
     closeIfDone()
     withExtendedLifetime(dropped) {}
@@ -114,23 +153,42 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
 
   override func eventFired(_ flags: EventFlags) {
     for _ in 0..<ListeningSocket.batch {
-      // Looked at anew each time: the handler may have closed or moved the listener.
+      // Looked at anew each time: the handler may have closed, paused or moved the listener.
       let (handler, fd, loop) = lock.withLock {
-        (installed === home?.loop ? self.handler : nil, self.fd, installed)
+        (installed === home?.loop && !paused ? self.handler : nil, self.fd, installed)
       }
       guard let handler, let loop else { return }
+      guard connections.hasRoom(orTell: self) else {
+        event?.delete()
+        return
+      }
       switch SystemCalls.accept(fd) {
       case .connection(let socket, let peer):
-        handler.accept(StreamPair(accepted: socket), peer)
+        if connections.admits(peer) {
+          if isAdopted {
+            let option = SocketOption.noDelay
+            _ = SystemCalls.setOption(socket.rawValue, level: option.level, name: option.name, value: 1)
+          }
+          handler.accept(connections.pair(socket, from: peer), peer)
+        } else {
+          _ = consume socket
+          handler.refuse(peer)
+        }
       case .wouldBlock: return
       case .failed(let code):
         if SystemCalls.isAboutOneConnection(code) { continue }
-        event?.delete()
-        resumption = loop.monotonicNow() &+ ListeningSocket.pause
-        loop.trackDeadlines(of: self, earliest: resumption)
+        waitForDescriptors(on: loop)
         return
       }
     }
+  }
+
+  /// Tries again after a while: a descriptor may have come free anywhere. If a connection of this listener ends, at once.
+  private func waitForDescriptors(on loop: EventLoop) {
+    event?.delete()
+    resumption = loop.monotonicNow() &+ ListeningSocket.pause
+    loop.trackDeadlines(of: self, earliest: resumption)
+    connections.tellOfEnd(self)
   }
 
   override func nextDeadline(_ loop: EventLoop, now: UInt64) -> UInt64? {

@@ -207,7 +207,7 @@ final class Connector: @unchecked Sendable {
 
   private func connected(_ attempt: RunningAttempt) {
     // TCP lets a socket connect to itself if the kernel happened to give it the port that it asks for: nobody listens.
-    if !attempt.address.isUnix, (try? SystemCalls.localAddress(attempt.fd)) == attempt.address {
+    if !attempt.address.isUnix, (try? SystemCalls.localAddress(attempt.fd)) == attempt.address.unmapped {
       return failed(attempt, SystemCalls.refused)
     }
     perform(race.attemptConnected(attempt.id))

@@ -97,6 +97,17 @@ extension SocketAddress {
     }
   }
 
+  /// The IPv4 address that an IPv6 socket shows as `::ffff:a.b.c.d`; any other address as it is.
+  var unmapped: SocketAddress {
+    guard case .ipv6(0, let low, let port, _) = storage, low >> 32 == 0xFFFF else { return self }
+    return SocketAddress(.ipv4(UInt32(truncatingIfNeeded: low), port: port))
+  }
+
+  /// Whether this is `::`, which stands for all addresses of the machine.
+  var isIPv6Wildcard: Bool {
+    if case .ipv6(0, 0, _, _) = storage { true } else { false }
+  }
+
   private static let pathOffset = MemoryLayout<sa_family_t>.size
 
   private func lend<T, R>(

@@ -38,10 +38,12 @@ extension SystemCalls {
   ///
   /// A TCP listener gets `SO_REUSEADDR`, so that a restarted server need not wait for old connections to fade, and
   /// `TCP_NODELAY`, which its connections inherit; an IPv6 one takes IPv6 connections only, so that it does not get into
-  /// the way of an IPv4 one on the same port.
-  /// - Parameter reusesPort: Adds `SO_REUSEPORT`, by which several listeners share one port. Not for a Unix path.
+  /// the way of an IPv4 one on the same port, unless it is asked for both. The system's own setting never counts.
+  /// - Parameters:
+  ///   - reusesPort: Adds `SO_REUSEPORT`, by which several listeners share one port. Not for a Unix path.
+  ///   - acceptsIPv4: Has the IPv6 wildcard stand for the IPv4 one too. Of no effect on other addresses.
   static func makeListener(
-    on address: SocketAddress, backlog: Int32, reusesPort: Bool = false
+    on address: SocketAddress, backlog: Int32, reusesPort: Bool = false, acceptsIPv4: Bool = false
   ) throws(StreamError) -> NativeSocket {
     // Older kernels accept the option at a Unix path, and then do not share it.
     if reusesPort, address.family == .unix { throw .misuse(.unsupported, "share a port") }
@@ -52,7 +54,9 @@ extension SystemCalls {
       _ = setOption(socket.rawValue, level: Flag.tcp, name: TCP_NODELAY, value: 1)
     }
     if address.family == .ipv6 {
-      _ = setOption(socket.rawValue, level: Flag.ipv6, name: IPV6_V6ONLY, value: 1)
+      let isDual = acceptsIPv4 && address.isIPv6Wildcard
+      let chosen = setOption(socket.rawValue, level: Flag.ipv6, name: IPV6_V6ONLY, value: isDual ? 0 : 1)
+      guard chosen == 0 else { throw .posix(chosen, "choose IP versions") }
     }
     if reusesPort {
       // Without it the listener would keep the port to itself, or not get it.
@@ -64,6 +68,21 @@ extension SystemCalls {
     let listening = listen(socket.rawValue, backlog: backlog)
     guard listening == 0 else { throw .posix(listening, "listen") }
     return socket
+  }
+
+  /// Makes somebody else's listening socket ready for use: non-blocking and closed on exec.
+  static func prepareListener(_ fd: Int32) throws(StreamError) {
+    guard isValid(fd) else { throw .posix(EBADF, "adopt") }
+    guard let type = socketType(fd) else { throw .posix(ENOTSOCK, "adopt") }
+    guard type == Flag.stream else { throw .posix(EPROTOTYPE, "adopt") }
+    guard option(fd, level: SOL_SOCKET, name: SO_ACCEPTCONN) == 1 else { throw .posix(EINVAL, "adopt") }
+    switch option(fd, level: SOL_SOCKET, name: SO_DOMAIN) {
+    case AF_INET, AF_INET6, AF_UNIX: break
+    default: throw .posix(EAFNOSUPPORT, "adopt")
+    }
+    guard setNonBlocking(fd, true) == 0, fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 else {
+      throw .posix(lastError, "adopt")
+    }
   }
 
   /// Starts connecting.
@@ -102,7 +121,7 @@ extension SystemCalls {
     while true {
       var peer = SocketAddress(.unix([]))
       let accepted = unsafe SocketAddress.filled(&peer) { unsafe LinuxCalls.accept(fd, $0, $1) }
-      if accepted >= 0 { return .connection(NativeSocket(owning: accepted), peer: peer) }
+      if accepted >= 0 { return .connection(NativeSocket(owning: accepted), peer: peer.unmapped) }
       switch lastError {
       case EINTR: continue
       case EAGAIN: return .wouldBlock

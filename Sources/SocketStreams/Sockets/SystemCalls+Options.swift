@@ -6,24 +6,24 @@ internal import Glibc
 extension SystemCalls {
   // MARK: - Addresses and kinds
 
-  /// The address of this end.
+  /// The address of this end; of an IPv4 connection on an IPv6 socket the IPv4 one.
   static func localAddress(_ fd: Int32) throws(StreamError) -> SocketAddress {
     var address = SocketAddress(.unix([]))
     let outcome = unsafe SocketAddress.filled(&address) { memory, length in
       unsafe getsockname(fd, memory.assumingMemoryBound(to: sockaddr.self), length)
     }
     guard outcome == 0 else { throw .posix(lastError, "getsockname") }
-    return address
+    return address.unmapped
   }
 
-  /// The address of the other end.
+  /// The address of the other end; of an IPv4 connection on an IPv6 socket the IPv4 one.
   static func peerAddress(_ fd: Int32) throws(StreamError) -> SocketAddress {
     var address = SocketAddress(.unix([]))
     let outcome = unsafe SocketAddress.filled(&address) { memory, length in
       unsafe getpeername(fd, memory.assumingMemoryBound(to: sockaddr.self), length)
     }
     guard outcome == 0 else { throw .posix(lastError, "getpeername") }
-    return address
+    return address.unmapped
   }
 
   /// `SOCK_STREAM`, `SOCK_DGRAM`…, or `nil` if `fd` is no socket.

@@ -34,10 +34,11 @@ struct UnixPath: Equatable, Sendable {
 
   /// Listens on `address`. A socket at the path that nobody listens on any more gives way; nothing else does.
   static func listen(
-    on address: SocketAddress, backlog: Int32, reusesPort: Bool
+    on address: SocketAddress, backlog: Int32, reusesPort: Bool, acceptsIPv4: Bool
   ) throws(StreamError) -> NativeSocket {
     do throws(StreamError) {
-      return try SystemCalls.makeListener(on: address, backlog: backlog, reusesPort: reusesPort)
+      return try SystemCalls.makeListener(
+        on: address, backlog: backlog, reusesPort: reusesPort, acceptsIPv4: acceptsIPv4)
     } catch {
       guard error.code == EADDRINUSE, let stale = UnixPath(address) else { throw error }
       let probe = try SystemCalls.makeSocket(family: .unix)

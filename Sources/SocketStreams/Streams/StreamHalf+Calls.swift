@@ -9,15 +9,30 @@ extension StreamHalf {
 
   func open(_ stream: SocketStream) -> Bool {
     endpoint.lock.lock()
-    guard !isGone, lifecycle.open() else {
-      endpoint.lock.unlock()
-      return false
-    }
-    let connector = endpoint.open(self)
-    let isOpening = lifecycle.status != .error
+    let (isOpening, connector) = beginOpening()
     changed(by: stream)
     connector?.start()
     return isOpening
+  }
+
+  /// Opens both halves at once: were there time between, a client of the first that closes both on another thread would
+  /// find the second not open yet, and leave it as it is.
+  static func open(_ pair: StreamPair) -> Bool {
+    let (first, second) = (pair.input.half, pair.output.half)
+    first.endpoint.lock.lock()
+    let outcomes = (first.beginOpening(), second.beginOpening())
+    first.changed(by: pair.input)
+    second.endpoint.lock.lock()
+    second.changed(by: pair.output)
+    (outcomes.0.connector ?? outcomes.1.connector)?.start()
+    return outcomes.0.isOpening && outcomes.1.isOpening
+  }
+
+  /// The lock is held; ``changed(by:)`` and the start of the connector follow.
+  private func beginOpening() -> (isOpening: Bool, connector: Connector?) {
+    guard !isGone, lifecycle.open() else { return (false, nil) }
+    let connector = endpoint.open(self)
+    return (lifecycle.status != .error, connector)
   }
 
   /// Ends the half: closed by its owner, or dropped.

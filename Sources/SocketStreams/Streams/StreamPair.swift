@@ -87,9 +87,13 @@ public struct StreamPair: Sendable {
     self.init(Endpoint(transport, ownsDescriptor: closesWhenDone))
   }
 
-  /// Streams on a socket that a listener accepted: known to be connected, non-blocking and closed on exec.
-  init(accepted socket: consuming NativeSocket) {
-    self.init(Endpoint(SocketTransport(socket.release(), .connected, isLent: false), ownsDescriptor: true))
+  /// Streams on a socket that this library made: known to be connected, non-blocking and closed on exec.
+  /// - Parameter keeper: Who is told of the end.
+  init(accepted socket: consuming NativeSocket, by keeper: PairKeeper? = nil) {
+    self.init(
+      Endpoint(
+        SocketTransport(socket.release(), .connected, isLent: false), ownsDescriptor: true,
+        from: keeper.map { .accepted($0) } ?? .existing))
   }
 
   /// Streams on a whole `bufferevent` that lives on `base`: a host's own, a filter, one with TLS or rate limits.
@@ -125,13 +129,10 @@ public struct StreamPair: Sendable {
 
   // MARK: - Both at once
 
-  /// Opens both halves.
+  /// Opens both halves at once: nothing is told of one before the other is open.
   /// - Returns: Whether both could be.
   @discardableResult
-  public func open() -> Bool {
-    let first = input.open()
-    return output.open() && first
-  }
+  public func open() -> Bool { StreamHalf.open(self) }
 
   /// Closes both halves; what was accepted is still sent.
   public func close() {

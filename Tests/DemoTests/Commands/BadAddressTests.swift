@@ -19,7 +19,7 @@ struct BadAddressTests {
 
   private func run(_ words: [String], _ more: String...) -> DemoResult { DemoProcess(words + more).wait() }
 
-  static let ownCommands = ["send", "receive", "connect", "cfread"]
+  static let ownCommands = ["send", "receive", "connect", "cfread", "chat --name Ann"]
   static let commands =
     ownCommands + ["send --foundation", "receive --foundation", "cfread --corefoundation"]
 
@@ -70,7 +70,9 @@ struct BadAddressTests {
 
   @Test("the second address is tried when the first refuses, and --events shows both", arguments: ownCommands)
   func twoAddresses(_ command: String) {
-    let server = LoopbackServer(command == "send" ? .sink : LoopbackServer.hello)
+    // For chat any line is an answer, and then the end of its input is the end.
+    let server = LoopbackServer(
+      command == "send" ? .sink : command.hasPrefix("chat") ? .echo : LoopbackServer.hello)
     defer { server.stop() }
     let result = run(
       words(command, "two.test", "\(server.port)"), "--resolve", "two.test:127.0.0.2,127.0.0.1", "--events")

@@ -222,7 +222,7 @@ struct ConnectTests {
     let server = LoopbackServer(LoopbackServer.big)
     defer { server.stop() }
     let process = start(server, "--events")
-    let errors = process.collectErrors(untilQuietFor: .milliseconds(500))
+    let errors = process.collectErrors(untilQuietFor: .milliseconds(500), after: "hasBytesAvailable")
     let events = errors.split(separator: "\n").count { $0.hasPrefix("read hasBytesAvailable") }
     #expect(events > 0 && events < 100)
     process.send(signal: SIGINT)

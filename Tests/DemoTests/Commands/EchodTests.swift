@@ -68,6 +68,34 @@ struct EchodTests {
     #expect(result.errorLines.contains("1: read hasBytesAvailable 1"), "\(result.errorText)")
   }
 
+  // 10,000 clients, or as many as the hard limit of descriptors lets this process have.
+  @Test("ten thousand clients that are connected at the same time are all served", .timeLimit(.minutes(4)))
+  func crowd() throws {
+    let limit = DescriptorLimit()
+    defer { limit.restore() }
+    // The server has the same hard limit, and both have other descriptors besides.
+    let count = min(isSanitized ? 1_000 : 10_000, limit.highest - 200)
+    try #require(count >= 1_000, "the hard limit of descriptors, \(limit.highest), allows no crowd")
+    // It is started with too low a limit, which it raises.
+    limit.set(500)
+    let (process, port) = try start("--threads", "2", "--json")
+    limit.set(limit.highest)
+    let crowd = ClientCrowd()
+    // One connection first, so that what the server makes once is not counted.
+    #expect(crowd.connect(1, port: port) && crowd.exchange { _ in [1] } == 1)
+    let before = process.privateBytes
+    #expect(crowd.connect(count, port: port))
+    #expect(crowd.exchange { Array("client \($0)\n".utf8) } == count)
+    #expect(crowd.exchange { [UInt8(truncatingIfNeeded: $0)] } == count, "they are all still there")
+    let memory = process.privateBytes - before
+    print("echod: \(count) clients at the same time, \(memory / (count - 1)) bytes of memory a connection")
+    #expect(crowd.end() == count)
+    process.send(signal: SIGINT)
+    let result = process.wait()
+    #expect(result.text.contains(#""connections":\#(count),"#), "\(result.text)\(result.errorText)")
+    #expect(result.text.contains(#""socketsLeft":0"#), "\(result.text)")
+  }
+
   @Test("a number of threads that is none from 1 to 64 is refused", arguments: ["0", "65", "-1", "abc", ""])
   func badThreads(_ text: String) {
     let result = DemoProcess.run("echod", "--threads", text)

@@ -61,7 +61,7 @@ struct ReceiveTests {
     let process = DemoProcess(
       ["receive", "127.0.0.1", "\(server.port)", "--output", "-", "--events"] + streams.words)
     // Only standard error is read here, until the pipe of standard output is full and no event comes any more.
-    let errors = process.collectErrors(untilQuietFor: .milliseconds(500))
+    let errors = process.collectErrors(untilQuietFor: .milliseconds(500), after: "hasBytesAvailable")
     let events = errors.split(separator: "\n").count { $0.hasPrefix("read hasBytesAvailable") }
     #expect(events > 0 && events < 100)
     process.send(signal: SIGINT)
@@ -73,7 +73,7 @@ struct ReceiveTests {
     let server = LoopbackServer(LoopbackServer.big)
     defer { server.stop() }
     let process = DemoProcess(["receive", "127.0.0.1", "\(server.port)", "--output", "-", "--events"])
-    _ = process.collectErrors(untilQuietFor: .milliseconds(500))
+    _ = process.collectErrors(untilQuietFor: .milliseconds(500), after: "hasBytesAvailable")
     let started = ContinuousClock.now
     // Signals that come together are one, so this goes on until the program has taken two.
     while process.isRunning, ContinuousClock.now - started < .seconds(20) {

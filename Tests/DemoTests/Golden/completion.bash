@@ -6,8 +6,10 @@ _demo() {
     connect) words='--events --timeout --resolve --unix --transport --json --color --verbose --help' ;;
     cfread) words='--corefoundation --context-trace --mask --clear-in-callback --null-callback --set-client --poll --block --stop-now --unschedule --open-twice --events --timeout --resolve --unix --transport --json --progress --color --verbose --help' ;;
     echod) words='--host --unix --threads --closure --once --events --timeout --json --color --verbose --help' ;;
+    chat) words='--name --history --reconnect --events --timeout --resolve --unix --transport --json --color --verbose --help' ;;
+    chatd) words='--host --unix --queue-limit --events --timeout --json --color --verbose --help' ;;
     help) words='--man --completion --help' ;;
-    *) words='send receive connect cfread echod help --transport --color --version --help' ;;
+    *) words='send receive connect cfread echod chat chatd help --transport --color --version --help' ;;
   esac
   case $before in
     --transport) words='direct bufferevent' ;;

@@ -103,6 +103,20 @@ final class DemoProcess {
     return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0
   }
 
+  /// The memory that the program has for itself, in bytes.
+  var privateBytes: Int {
+    guard let file = fopen("/proc/\(pid)/status", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      if text.hasPrefix("RssAnon:") {
+        return (text.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) * 1_024
+      }
+    }
+    return 0
+  }
+
   /// Writes to the program's standard input.
   func write(_ text: String) { write(Array(text.utf8)) }
 
@@ -163,11 +177,18 @@ final class DemoProcess {
   /// What came on standard error until now.
   var errorsSoFar: String { result.errorText }
 
-  /// Collects standard error only, until nothing came for a while: standard output is left to fill up.
-  func collectErrors(untilQuietFor pause: Duration) -> String {
+  /// Collects standard error only, until nothing came for a while after `text` had come: standard output is left to
+  /// fill up.
+  func collectErrors(untilQuietFor pause: Duration, after text: String) -> String {
     let milliseconds = Int32(pause / .milliseconds(1))
+    let deadline = ContinuousClock.now + .seconds(20)
     var request = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
-    while errors >= 0, poll(&request, 1, milliseconds) > 0 { Self.read(&errors, into: &result.errors) }
+    while errors >= 0,
+      poll(&request, 1, milliseconds) > 0
+        || (!result.errorText.contains(text) && ContinuousClock.now < deadline)
+    {
+      if request.revents != 0 { Self.read(&errors, into: &result.errors) }
+    }
     return result.errorText
   }
 

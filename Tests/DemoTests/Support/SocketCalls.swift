@@ -20,8 +20,9 @@ enum SocketCalls {
   }
 
   /// A connection to a port of 127.0.0.1, or -1.
-  static func connect(port: UInt16) -> Int32 {
+  static func connect(port: UInt16, hasSmallBuffers: Bool = false) -> Int32 {
     let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    if hasSmallBuffers { keepBuffersSmall(fd) }
     let result = withAddress(port: port) { Glibc.connect(fd, $0, $1) }
     if result != 0 {
       close(fd)
@@ -103,6 +104,15 @@ enum SocketCalls {
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
+  /// Has little fit into the kernel of what this end does not read: a small window, and small segments, by whose size
+  /// the other end's buffer goes. To be called before connecting or listening.
+  static func keepBuffersSmall(_ fd: Int32) {
+    var size: Int32 = 2_304
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    var segment: Int32 = 536
+    setsockopt(fd, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   /// Waits until `fd` can be read; `false` if `stopped` ended first.
   static func wait(_ stopped: Int32, until fd: Int32) -> Bool {
     var requests = [
@@ -146,7 +156,7 @@ enum SocketCalls {
     precondition(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0, "fcntl: \(errno)")
   }
 
-  private static func withAddress<R>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+  static func withAddress<R>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian

@@ -3,6 +3,9 @@
 
 import Glibc
 
+/// Whether a sanitizer slows this process down, and the program with it, so that a long test may be shorter.
+var isSanitized: Bool { dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil }
+
 /// Runs `body` on a thread of its own.
 func startThread(_ body: @escaping @Sendable () -> Void) {
   final class Box {

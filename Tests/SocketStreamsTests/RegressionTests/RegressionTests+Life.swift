@@ -204,4 +204,21 @@ struct LifeRegressions {
       pass(base, times: 1)
     }
   }
+
+  // Found by a limit of one connection, whose pair was opened on the listener's thread and closed on its own.
+  @Test("a pair that is closed by its client on one thread, while another thread opens it, is closed whole")
+  func closedWhileOpening() throws {
+    let base = try EventBase.startThread()
+    let (rounds, ends) = (3_000, Shared(0))
+    for _ in 0..<rounds {
+      let (pair, peer) = try StreamPair.connected()
+      peer.open()
+      peer.close()
+      pair.whenOver { ends.with { $0 += 1 } }
+      pair.input.setClient([.endEncountered, .errorOccurred]) { _, _ in pair.close() }
+      pair.schedule(on: base)
+      pair.open()
+    }
+    #expect(eventually(within: 20) { ends.value == rounds }, "\(ends.value)")
+  }
 }

@@ -153,6 +153,12 @@ final class RawListener: @unchecked Sendable {
     fd = -1
   }
 
+  /// Gives the descriptor away unclosed.
+  func release() -> Int32 {
+    defer { fd = -1 }
+    return fd
+  }
+
   func withNative<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     withUnsafePointer(to: &storage) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }

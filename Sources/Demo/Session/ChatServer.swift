@@ -1,0 +1,276 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// The server of `chatd`: carries out on connections what Chat/ChatRoom.swift decides. An actor on the network's loop.
+
+import SocketStreams
+
+/// What `chatd` was asked to do.
+struct ChatServerPlan: Sendable {
+  var address: SocketAddress
+  /// How many bytes may wait for one client.
+  var queueLimit: Int
+  /// How long nothing may happen; `nil` for ever.
+  var timeout: Duration?
+  var tellsEvents = false
+  /// Whether the line with the address is data.
+  var printsAddress = true
+}
+
+/// A listener and its clients.
+actor ChatServer: NetworkTask {
+  /// One client's connection.
+  private struct Visitor {
+    let pair: StreamPair
+    let reader: FramedReader
+    let writer: FramedWriter
+    /// Nothing more is said to it: it gets what it was told, and then the end.
+    var isLeaving = false
+    var inputIsOver = false
+    var outputIsOver = false
+  }
+
+  /// How long a client that leaves may take to read what it was told.
+  private static let patience = Duration.seconds(2)
+  /// The same when the server ends.
+  private static let lastPatience = Duration.milliseconds(500)
+  /// With its end: half a line, whose client is gone, is nothing that was said.
+  private static let line = Framing.through([UInt8(ascii: "\n")], limit: ChatMessage.limit)
+
+  private nonisolated let base: EventBase
+  private nonisolated let plan: ChatServerPlan
+  private nonisolated let printer: Printer
+  private nonisolated let counts: ChatCounts
+  private let report: ResultBoard.Report
+
+  private var listener: Listener?
+  private var room = ChatRoom()
+  private var visitors: [ChatRoom.Member: Visitor] = [:]
+  private var effects: [ChatEffect] = []
+  private var isPerforming = false
+  private var accepted = 0
+  private var outcome = TaskOutcome(connections: 0)
+  private var lastActivity = ContinuousClock.now
+  private var isEnding = false
+  private var hasReported = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
+
+  init(
+    _ plan: ChatServerPlan, on base: EventBase, printer: Printer, counts: ChatCounts,
+    report: @escaping ResultBoard.Report
+  ) {
+    self.plan = plan
+    self.base = base
+    self.printer = printer
+    self.counts = counts
+    self.report = report
+  }
+
+  nonisolated func begin() { perform { $0.listen() } }
+
+  nonisolated func stop(isInterrupted: Bool) {
+    perform { server in
+      server.outcome.isInterrupted = isInterrupted
+      server.close()
+    }
+  }
+
+  nonisolated func end() -> [String] { [] }
+
+  // MARK: - Clients come
+
+  private func listen() {
+    do {
+      let listener = try Listener(address: plan.address, backlog: 1_024)
+      self.listener = listener
+      let line = "listening on \(listener.localAddress)"
+      let isData = plan.printsAddress
+      printer.tell { isData ? $0.write(line + "\n") : $0.note(line) }
+      listener.schedule(on: base) { [self] pair, peer in assumeIsolated { $0.accept(pair, peer) } }
+      if let timeout = plan.timeout { watch(after: timeout) }
+    } catch {
+      outcome.failure = Failure(error, during: .listen)
+      close()
+    }
+  }
+
+  private func accept(_ pair: StreamPair, _ peer: SocketAddress) {
+    guard !isEnding else { return }
+    accepted += 1
+    let number = accepted
+    lastActivity = .now
+    let reader = FramedReader(pair.input, on: base) { [self] _, event in
+      assumeIsolated { $0.readEvent(number, event) }
+    }
+    let writer = FramedWriter(pair.output, on: base) { [self] _, event in
+      assumeIsolated { $0.writeEvent(number, event) }
+    }
+    visitors[number] = Visitor(pair: pair, reader: reader, writer: writer)
+    room.entered(number)
+    let local = pair.input.property(.localAddress)
+    tell(number, "from \(peer)" + (local.map { " at \($0)" } ?? ""))
+    reader.read(Self.line)
+    pair.open()
+  }
+
+  // MARK: - Clients speak
+
+  private func readEvent(_ number: Int, _ event: FramedReadEvent) {
+    guard let visitor = visitors[number] else { return }
+    switch event {
+    case .opened: tell(number, "read openCompleted")
+    case .frame where visitor.isLeaving: visitor.reader.read(.available())
+    case .frame(let line, _):
+      lastActivity = .now
+      counts.lineCame()
+      tell(number, "read line \(line.count)")
+      // Before what is done about it: that may be the end of this client.
+      visitor.reader.read(Self.line)
+      perform(room.lineArrived(line, from: number))
+    case .failed(let error, _):
+      // Any other failure is followed by the end.
+      guard error.isFrameTooLong, !visitor.isLeaving else { return }
+      tell(number, "line over \(ChatMessage.limit) bytes")
+      perform(room.lineWasTooLong(from: number))
+    case .ended(let error):
+      visitors[number]?.inputIsOver = true
+      visitorEnded(number, error, "read")
+    case .partial, .timeLimitPassed: break
+    }
+  }
+
+  private func writeEvent(_ number: Int, _ event: FramedWriteEvent) {
+    guard visitors[number] != nil else { return }
+    switch event {
+    case .opened: tell(number, "write openCompleted")
+    case .ended(let error):
+      visitors[number]?.outputIsOver = true
+      visitorEnded(number, error, "write")
+    case .written, .partial, .failed, .timeLimitPassed: break
+    }
+  }
+
+  // MARK: - Clients hear
+
+  private func perform(_ new: [ChatEffect]) {
+    effects += new
+    // What is done may have further effects: they come after it, and not inside.
+    guard !isPerforming else { return }
+    isPerforming = true
+    while !effects.isEmpty { perform(effects.removeFirst()) }
+    isPerforming = false
+  }
+
+  private func perform(_ effect: ChatEffect) {
+    switch effect {
+    case .tell(let members, let line): say(line, to: members)
+    case .dismiss(let member): sayGoodbye(member, Self.patience)
+    }
+  }
+
+  /// Says a line to those who read, and cuts the connections of those for whom too much waits already.
+  private func say(_ line: String, to members: [ChatRoom.Member]) {
+    let bytes = Array((line + "\n").utf8)
+    var slow: [(ChatRoom.Member, waiting: Int)] = []
+    for member in members {
+      guard let visitor = visitors[member] else { continue }
+      // Asked here: that a write did not fit would be told after those before it, to a client that reads.
+      let waiting = visitor.writer.queuedByteCount
+      if waiting + bytes.count > plan.queueLimit {
+        slow.append((member, waiting))
+      } else {
+        visitor.writer.write(bytes)
+      }
+    }
+    for (member, waiting) in slow { drop(member, waiting) }
+  }
+
+  /// Cuts the connection of a client that does not read.
+  private func drop(_ number: Int, _ waiting: Int) {
+    counts.clientWasDropped()
+    tell(number, "dropped, \(waiting) bytes wait")
+    finish(number, abruptly: true)
+    perform(room.left(number))
+  }
+
+  // MARK: - Clients leave
+
+  /// One half of a connection is over.
+  private func visitorEnded(_ number: Int, _ error: StreamError?, _ half: String) {
+    lastActivity = .now
+    tell(number, error.map { "\(half) errorOccurred: \($0)" } ?? "\(half) endEncountered")
+    if error == nil { sayGoodbye(number, Self.patience) } else { finish(number, abruptly: true) }
+    perform(room.left(number))
+    if let visitor = visitors[number], visitor.inputIsOver, visitor.outputIsOver {
+      finish(number, abruptly: false)
+    }
+  }
+
+  /// Ends the connection after what was said to the client, and after the client's own end, unless that takes longer than
+  /// `patience`. What the client still says is read, since a connection that is closed with bytes unread loses those on
+  /// their way to the client.
+  private func sayGoodbye(_ number: Int, _ patience: Duration) {
+    guard let visitor = visitors[number] else { return }
+    base.schedule(after: patience) { [weak self] in
+      self?.assumeIsolated { $0.finish(number, abruptly: true) }
+    }
+    guard !visitor.isLeaving else { return }
+    visitors[number]?.isLeaving = true
+    visitor.reader.read(.available())
+    visitor.writer.closeAfterWrites()
+  }
+
+  /// Lets go of a connection.
+  private func finish(_ number: Int, abruptly: Bool) {
+    guard let visitor = visitors.removeValue(forKey: number) else { return }
+    outcome.connections += 1
+    outcome.received += Int(visitor.pair.input.property(.bytesRead) ?? 0)
+    outcome.sent += Int(visitor.pair.output.property(.bytesWritten) ?? 0)
+    // First: a pair that is closed already goes on to send what the kernel has.
+    if abruptly { visitor.pair.abort() }
+    visitor.reader.close()
+    visitor.writer.close()
+    tell(number, "closed")
+    reportIfDone()
+  }
+
+  // MARK: - Time and the end
+
+  private func watch(after delay: Duration) {
+    base.schedule(after: delay) { [weak self] in self?.assumeIsolated { $0.lookForActivity() } }
+  }
+
+  private func lookForActivity() {
+    guard !hasReported, let timeout = plan.timeout else { return }
+    let rest = timeout - (ContinuousClock.now - lastActivity)
+    guard rest <= .zero else { return watch(after: rest) }
+    outcome.failure = .timeLimit(during: visitors.isEmpty ? .listen : .read)
+    close()
+  }
+
+  /// Stops listening, and ends when the last connection has.
+  private func close() {
+    isEnding = true
+    listener?.close()
+    listener = nil
+    // They all leave now, and nobody is told of another.
+    room = ChatRoom()
+    for number in visitors.keys.sorted() { sayGoodbye(number, Self.lastPatience) }
+    reportIfDone()
+  }
+
+  private func reportIfDone() {
+    guard isEnding, visitors.isEmpty, !hasReported else { return }
+    hasReported = true
+    report(outcome)
+  }
+
+  private nonisolated func perform(_ body: @escaping @Sendable (isolated ChatServer) -> Void) {
+    base.execute { self.assumeIsolated(body) }
+  }
+
+  private nonisolated func tell(_ number: Int, _ text: @autoclosure () -> String) {
+    guard plan.tellsEvents else { return }
+    let line = "\(number): \(text())"
+    printer.tell { $0.note(line) }
+  }
+}
