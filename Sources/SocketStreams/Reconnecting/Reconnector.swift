@@ -18,7 +18,6 @@ final class Reconnector: LoopItem, @unchecked Sendable {
 
   /// What a change lets go of, with the lock free.
   private struct Dropped {
-    var pair: StreamPair?
     var timer: EventTimer?
     var base: EventBase?
     var work: [Work] = []
@@ -33,6 +32,8 @@ final class Reconnector: LoopItem, @unchecked Sendable {
   private var work: [Work] = []
   /// The streams that are being connected.
   private var attempt: StreamPair?
+  /// Attempts that were given up, until they are closed.
+  private var givenUp: [StreamPair] = []
   private var timer: EventTimer?
   /// `nil` while stopped.
   private var home: EventBase?
@@ -86,7 +87,7 @@ final class Reconnector: LoopItem, @unchecked Sendable {
     for effect in effects {
       switch effect {
       case .connect(let id, let attempt): work += [.tell(.connecting(attempt: attempt)), .connect(id)]
-      case .drop: dropped.pair = attempt.take()
+      case .drop: if let pair = attempt.take() { givenUp.append(pair) }
       case .handOver: if let pair = attempt.take() { work.append(.tell(.connected(pair))) }
       case .wait(let id, let delay): work += [.wait(id, delay), .tell(.waiting(delay, after: error))]
       case .cancelWait: dropped.timer = timer.take()
@@ -100,10 +101,19 @@ final class Reconnector: LoopItem, @unchecked Sendable {
     let seat = home == nil ? installed : nil
     lock.unlock()
     dropped.timer?.cancel()
-    dropped.pair?.close()
+    closeGivenUp()
     if mustWake { loop?.wake(self) }
     // A loop that nobody runs any more would not get to it otherwise.
     if let seat { seat.perform { self.takeSeat(on: seat) } }
+  }
+
+  /// Closes the attempts that were given up. Another thread may be about to do so, but none begins the next attempt
+  /// before this has returned to it.
+  private func closeGivenUp() {
+    let pairs = lock.withLock { givenUp }
+    guard !pairs.isEmpty else { return }
+    for pair in pairs { pair.close() }
+    lock.withLock { givenUp.removeAll { pair in pairs.contains { $0.output === pair.output } } }
   }
 
   // MARK: - On the thread of the base
@@ -185,6 +195,7 @@ final class Reconnector: LoopItem, @unchecked Sendable {
 
   private func connect(_ id: ID, on base: EventBase) {
     guard lock.withLock({ schedule.isConnecting(id) }) else { return }
+    closeGivenUp()
     let pair = makePair()
     lock.lock()
     let isWanted = schedule.isConnecting(id)  // the owner's code may have stopped it

@@ -96,10 +96,12 @@ struct ReconnectingStopTests {
       client.start()
       client.connectNow()
     }
-    client.start()
-    base.execute { other.with { $0 = log.attempts } }
+    base.sync {
+      client.start()
+      base.execute { other.with { $0 = log.attempts } }
+    }
     #expect(eventually { log.attempts >= 100 })
-    #expect(other.value < 50, "other work of the loop gets its turn")
+    #expect(other.value < 10, "other work of the loop gets its turn")
     client.stop()
     #expect(log.nestedCount == 0 && log.strayCount == 0)
   }
@@ -233,10 +235,11 @@ struct ReconnectingStopTests {
       pair.schedule(on: base)
       base.schedule(after: .milliseconds(1)) { pair.close() }
     }
+    let end = monotonicSeconds() + 5
     let threads = (0..<4).map { number in
       onThread {
         var generator = SeededGenerator(seed: UInt64(number))
-        for _ in 0..<20_000 where log.connections < 30 {
+        while log.connections < 30, monotonicSeconds() < end {
           switch generator.below(6) {
           case 0: client.start()
           case 1: client.stop()
@@ -253,7 +256,7 @@ struct ReconnectingStopTests {
     let count = log.entries.count
     #expect(worst.value == 0, "attempts or connections beside a new one")
     #expect(stays { log.entries.count == count })
-    #expect(log.connections >= 30 && log.attempts > log.connections, "attempts were given up too")
+    #expect(log.attempts > 10 && log.attempts > log.connections, "attempts were given up too")
     #expect(log.strayCount == 0 && log.nestedCount == 0)
     client.connectNow()
     #expect(eventually { log.entries.count > count })
