@@ -81,15 +81,20 @@ public final class FramedWriter: @unchecked Sendable {
 
   // MARK: - Writes
 
-  /// Queues a write of `bytes`, of any number: none are written when those before them are.
+  /// Queues a write.
   /// - Parameters:
+  ///   - bytes: Any number of them; none are written when those before them are.
   ///   - timeout: How long the kernel may take nothing of it while it is the first one; more than 0. `nil` for no limit.
   ///   - tag: What its answer is told with.
   public func write(_ bytes: [UInt8], timeout: Duration? = nil, tag: Int = 0) {
     write(gathering: [bytes], timeout: timeout, tag: tag)
   }
 
-  /// Queues one write of several pieces, which are not copied together.
+  /// Queues one write of several pieces; large ones are not copied together.
+  /// - Parameters:
+  ///   - pieces: The bytes, in order.
+  ///   - timeout: As for ``write(_:timeout:tag:)``.
+  ///   - tag: What its answer is told with.
   public func write(gathering pieces: [[UInt8]], timeout: Duration? = nil, tag: Int = 0) {
     lock.lock()
     guard handler != nil else { return lock.unlock() }
@@ -104,6 +109,11 @@ public final class FramedWriter: @unchecked Sendable {
   }
 
   /// Queues one write of a frame with its length before it.
+  /// - Parameters:
+  ///   - bytes: The frame.
+  ///   - prefix: How its length is written.
+  ///   - timeout: As for ``write(_:timeout:tag:)``.
+  ///   - tag: What its answer is told with.
   /// - Throws: ``StreamError/Frame/tooLong`` if the length does not fit into its width.
   public func write(
     _ bytes: [UInt8], after prefix: LengthPrefix, timeout: Duration? = nil, tag: Int = 0
