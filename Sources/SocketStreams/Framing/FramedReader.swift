@@ -74,7 +74,7 @@ public final class FramedReader: @unchecked Sendable {
 
   // MARK: - Reads
 
-  /// Queues a read.
+  /// Queues a read. After ``close()`` or ``FramedReadEvent/ended(_:)``, which is the last event, it is not answered.
   /// - Parameters:
   ///   - framing: What it is to bring.
   ///   - target: Bytes that the frame is to be appended to; the answer then begins with them.

@@ -81,7 +81,7 @@ public final class FramedWriter: @unchecked Sendable {
 
   // MARK: - Writes
 
-  /// Queues a write.
+  /// Queues a write. After ``close()`` or ``FramedWriteEvent/ended(_:)``, which is the last event, it is not answered.
   /// - Parameters:
   ///   - bytes: Any number of them; none are written when those before them are.
   ///   - timeout: How long the kernel may take nothing of it while it is the first one; more than 0. `nil` for no limit.
