@@ -114,8 +114,6 @@ actor ChatClient: NetworkTask {
     }
     link = Link(pair: pair, reader: reader, writer: writer)
     readLine()
-    // Of a pair that was handed over open, nobody tells this.
-    if pair.input.status == .open { opened("read") }
   }
 
   private func readLine() {

@@ -32,7 +32,6 @@ actor HTTPClient: NetworkTask {
   private var isFinished = false
   private var typed: TypedRequests
   private var inputHasEnded = false
-  private var inputOffset = 0
   private var connection: HTTPConnection?
   private var isOpen = false
   /// Whether a request was sent over the connection.
@@ -170,14 +169,13 @@ actor HTTPClient: NetworkTask {
   }
 
   private func readInput() {
-    plan.input.read(at: inputOffset) { [self] piece in perform { $0.inputGave(piece) } }
+    plan.input.read(at: 0) { [self] piece in perform { $0.inputGave(piece) } }
   }
 
   private func inputGave(_ piece: ByteSource.Piece) {
     guard !isFinished else { return }
     switch piece {
     case .bytes(let bytes):
-      inputOffset += bytes.count
       typed.add(bytes)
     case .end:
       inputHasEnded = true

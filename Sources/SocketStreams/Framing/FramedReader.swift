@@ -24,22 +24,17 @@ public final class FramedReader: @unchecked Sendable {
     case read(atMost: Int)
     /// Nothing is to be read; but what was announced may be the end, which is told even so.
     case lookForEnd
-    case end(StreamError?)
+    case end(StreamError?, FramedTurn<FramedReader, FramedReadEvent>.Ending)
     case rest(until: UInt64?)
   }
 
   private let base: EventBase
   private let lock = Lock()
   private weak var stream: ReadStream?
-  private var handler: FramedHandler<FramedReader, FramedReadEvent>?
+  private var turn: FramedTurn<FramedReader, FramedReadEvent>
   private var queue: FrameQueue
-  private var isOpen = false
-  /// The base's thread is taking steps, or has been asked to.
-  private var isPassing = false
-  private var isDue = false
-  private var closesAfterReads = false
-  private var whenClosed: (@Sendable () -> Void)?
-  private var question = TimeQuestion()
+  /// The stream has announced bytes, or its end, and was not read since.
+  private var isAnnounced = false
   private var alarm = DeadlineAlarm()
 
   /// Becomes the client of `stream` and schedules it on `base`. The owner opens it, before or after.
@@ -55,16 +50,20 @@ public final class FramedReader: @unchecked Sendable {
   ) {
     self.base = base
     self.stream = stream
-    self.handler = FramedHandler(handler)
+    turn = FramedTurn(handler)
     queue = FrameQueue(reportsPartial: reportsPartial)
     stream.setClient(.all) { [self] stream, event in happened(event, to: stream) }
-    lock.withLock { found(stream.status, stream) }
     stream.schedule(on: base)
+    lock.lock()
+    found(stream.status, stream)
+    requestPass()
   }
+
+  deinit { alarm.cancel() }
 
   /// What may have been told to somebody else before. The lock is held.
   private func found(_ status: StreamStatus, _ stream: ReadStream) {
-    isOpen = isOpen || (status != .notOpen && status != .opening)
+    turn.isOpen = turn.isOpen || (status != .notOpen && status != .opening)
     switch status {
     case .atEnd: queue.streamEnded()
     case .error, .closed: queue.streamFailed(stream.error ?? .misuse(.notOpen, "read"))
@@ -85,7 +84,7 @@ public final class FramedReader: @unchecked Sendable {
     _ framing: Framing, appendingTo target: consuming [UInt8] = [], timeout: Duration? = nil, tag: Int = 0
   ) {
     lock.lock()
-    if handler != nil {
+    if turn.handler != nil {
       queue.enqueue(framing, timeout: timeout?.clampedNanoseconds, appendingTo: target, tag: tag)
     }
     requestPass()
@@ -93,7 +92,7 @@ public final class FramedReader: @unchecked Sendable {
 
   /// Gives the first read `time` more, from now on. Only during the call that tells
   /// ``FramedReadEvent/timeLimitPassed(tag:elapsed:count:)``; at any other time it does nothing.
-  public func extendTime(by time: Duration) { lock.withLock { question.answer(time) } }
+  public func extendTime(by time: Duration) { lock.withLock { turn.answer(time) } }
 
   // MARK: - Bytes
 
@@ -125,9 +124,11 @@ public final class FramedReader: @unchecked Sendable {
 
   func closeAfterReads(_ whenClosed: (@Sendable () -> Void)?) {
     lock.lock()
-    closesAfterReads = true
-    if let whenClosed { self.whenClosed = whenClosed }
-    requestPass()
+    if turn.closeAfterWork(whenClosed) { return requestPass() }
+    let stream = stream
+    lock.unlock()
+    stream?.close()
+    whenClosed?()
   }
 
   /// Closes the stream. Reads that are queued are not answered, and nothing is told any more.
@@ -135,63 +136,57 @@ public final class FramedReader: @unchecked Sendable {
   /// From another thread than the base's, a call that has begun may finish.
   public func close() {
     lock.lock()
-    let dropped = (handler, whenClosed, stream)
-    (handler, whenClosed, stream) = (nil, nil, nil)
+    let (dropped, stream) = (turn.end(), stream)
     lock.unlock()
-    dropped.2?.close()
+    stream?.close()
+    withExtendedLifetime(dropped) {}
   }
 
   // MARK: - Steps
 
-  /// Has the base's thread take the next steps. The lock is held; gives it back.
+  /// Has the base's thread take the next steps, unless it does already. The lock is held; gives it back.
   private func requestPass() {
-    let isNeeded = isOpen && !isPassing && !isDue
-    if isNeeded { isDue = true }
+    let isNeeded = turn.request()
     lock.unlock()
-    if isNeeded { base.execute { [self] in pass(mayRead: true) } }
+    if isNeeded { base.execute { [self] in pass() } }
   }
 
   private func happened(_ event: StreamEvent, to stream: ReadStream) {
     lock.lock()
-    isOpen = true
+    turn.isOpen = true
     switch event {
     case .endEncountered: queue.streamEnded()
     case .errorOccurred: queue.streamFailed(stream.error ?? .misuse(.notOpen, "read"))
-    case .openCompleted, .hasBytesAvailable, .canAcceptBytes: break
+    case .hasBytesAvailable: isAnnounced = true
+    case .openCompleted, .canAcceptBytes: break
     }
-    let handler = handler
+    let handler = turn.handler
     lock.unlock()
     if event == .openCompleted { handler?.call(self, .opened) }
-    pass(mayRead: event == .hasBytesAvailable)
+    pass()
   }
 
-  /// Answers reads as far as that goes. At most one read of the stream, so that other streams have their turn; it
-  /// announces what is left of itself.
-  private func pass(mayRead: Bool) {
-    lock.lock()
-    isDue = false
-    guard !isPassing else { return lock.unlock() }
-    isPassing = true
-    lock.unlock()
-    var mayRead = mayRead
+  /// Answers reads as far as that goes. At most one read of the stream for each announcement, so that other streams have
+  /// their turn; it announces what is left of itself.
+  private func pass() {
+    guard lock.withLock({ turn.begin() }) else { return }
+    var (hasReceived, hasLooked) = (false, false)
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
-      let action = nextAction(mayRead: mayRead, now: now)
-      let handler = handler
+      let action = nextAction(hasReceived: hasReceived, hasLooked: hasLooked, now: now)
+      let handler = turn.handler
       lock.unlock()
       switch action {
       case .tell(let event): handler?.call(self, event)
       case .ask(let event):
         handler?.call(self, event)
         lock.withLock { answered() }
-      case .read(let count):
-        mayRead = false
-        receive(atMost: count)
+      case .read(let count): hasReceived = receive(atMost: count)
       case .lookForEnd:
-        mayRead = false
-        _ = lock.withLock { self.stream }?.findBytes()
-      case .end(let error): return end(error)
+        hasLooked = true
+        lookForEnd()
+      case .end(let error, let ending): return end(error, ending)
       case .rest(let deadline):
         return alarm.set(deadline, now: now, on: base) { [weak self] in self?.alarmed() }
       }
@@ -199,46 +194,54 @@ public final class FramedReader: @unchecked Sendable {
   }
 
   /// The lock is held.
-  private func nextAction(mayRead: Bool, now: UInt64) -> Action {
-    guard handler != nil else {
-      isPassing = false
-      return .rest(until: nil)
-    }
+  private func nextAction(hasReceived: Bool, hasLooked: Bool, now: UInt64) -> Action {
+    guard turn.handler != nil else { return rest(until: nil) }
     switch queue.next(now: now) {
     case .frame(let bytes, let tag): return .tell(.frame(bytes, tag: tag))
     case .partial(let count, let total, let tag): return .tell(.partial(count: count, total: total, tag: tag))
     case .failed(let error, let tag): return .tell(.failed(error, tag: tag))
-    case .ended(let error): return .end(error)
+    case .ended(let error): return .end(error, turn.end())
     case .idle:
-      if closesAfterReads { return .end(nil) }
-      if mayRead { return .lookForEnd }
-      isPassing = false
-      return .rest(until: nil)
+      if turn.closesAfterWork { return .end(nil, turn.end()) }
+      return isAnnounced && !hasLooked ? .lookForEnd : rest(until: nil)
     case .read(let count):
-      if mayRead { return .read(atMost: count) }
-      switch queue.wait(now: now) {
-      case .timeLimitPassed(let tag, let elapsed, let count):
-        question.ask()
-        return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))
-      case .until(let deadline):
-        isPassing = false
-        return .rest(until: deadline)
-      }
+      guard isAnnounced else { return wait(hasReceived: hasReceived, now: now) }
+      isAnnounced = false
+      return .read(atMost: count)
     }
+  }
+
+  /// The first read needs bytes, and nothing says that there are any. The lock is held.
+  private func wait(hasReceived: Bool, now: UInt64) -> Action {
+    switch queue.wait(now: now) {
+    case .until(let deadline): return rest(until: deadline)
+    // Bytes that are there win over the limit, and where some were there may be more.
+    case .timeLimitPassed where hasReceived: return rest(until: now)
+    case .timeLimitPassed(let tag, let elapsed, let count):
+      turn.ask()
+      return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))
+    }
+  }
+
+  /// The lock is held.
+  private func rest(until deadline: UInt64?) -> Action {
+    turn.rest()
+    return .rest(until: deadline)
   }
 
   /// What the owner said about the time limit. The lock is held.
   private func answered() {
-    if let time = question.takeAnswer() {
+    if let time = turn.takeAnswer() {
       queue.timeExtended(by: time, now: SystemCalls.monotonicNow())
     } else {
       queue.givenUp(.posix(Errno.timedOut, "read"))
     }
   }
 
-  private func receive(atMost limit: Int) {
+  /// - Returns: Whether there were any bytes.
+  private func receive(atMost limit: Int) -> Bool {
     let stream = lock.withLock { self.stream }
-    stream?.withAvailableBytes { bytes in
+    let count = stream?.withAvailableBytes { bytes in
       let taken = min(bytes.byteCount, limit)
       unsafe bytes.withUnsafeBytes { memory in
         let arrived = unsafe UnsafeRawBufferPointer(rebasing: memory[..<taken])
@@ -246,24 +249,29 @@ public final class FramedReader: @unchecked Sendable {
       }
       return taken
     }
+    return (count ?? 0) > 0
+  }
+
+  /// Bytes stay where they are, and stay announced; an end or a failure is told by the stream.
+  private func lookForEnd() {
+    let hasBytes = lock.withLock { stream }?.findBytes() ?? false
+    if !hasBytes { lock.withLock { isAnnounced = false } }
   }
 
   private func alarmed() {
     alarm.passed()
-    // Bytes that are there win over the timer.
-    pass(mayRead: true)
+    lock.withLock { isAnnounced = true }
+    pass()
   }
 
-  /// The last step: nothing is told afterwards. `isPassing` stays, so that nothing starts again.
-  private func end(_ error: StreamError?) {
+  /// The last step: nothing is told afterwards.
+  private func end(
+    _ error: StreamError?, _ ending: FramedTurn<FramedReader, FramedReadEvent>.Ending
+  ) {
     alarm.cancel()
-    lock.lock()
-    let (handler, whenClosed, stream) = (handler, whenClosed, stream)
-    let isClosing = closesAfterReads
-    (self.handler, self.whenClosed) = (nil, nil)
-    lock.unlock()
+    let (stream, isClosing) = lock.withLock { (self.stream, turn.closesAfterWork) }
     if isClosing { stream?.close() }
-    handler?.call(self, .ended(error))
-    if isClosing { whenClosed?() }
+    ending.handler?.call(self, .ended(error))
+    ending.whenClosed?()
   }
 }

@@ -20,16 +20,15 @@ public final class FramedWriter: @unchecked Sendable {
     case tell(FramedWriteEvent)
     /// The time limit has passed: as `tell`, with an answer.
     case ask(FramedWriteEvent)
-    case end(StreamError?)
+    case end(StreamError?, FramedTurn<FramedWriter, FramedWriteEvent>.Ending)
     case rest(until: UInt64?)
   }
 
   private let base: EventBase
   private let lock = Lock()
   private weak var stream: WriteStream?
-  private var handler: FramedHandler<FramedWriter, FramedWriteEvent>?
+  private var turn: FramedTurn<FramedWriter, FramedWriteEvent>
   private var queue: WriteQueue
-  private var isOpen = false
   /// Some thread is sending.
   private var isSending = false
   /// The kernel took less than it was offered, and has not told of room since.
@@ -38,14 +37,8 @@ public final class FramedWriter: @unchecked Sendable {
   private var sawRoom = false
   /// The base's thread is to take steps that no event will have it take.
   private var missedPass = false
-  /// The base's thread is taking steps, or has been asked to.
-  private var isPassing = false
-  private var isDue = false
   /// Why the stream has failed.
   private var failure: StreamError?
-  private var closesAfterWrites = false
-  private var whenClosed: (@Sendable () -> Void)?
-  private var question = TimeQuestion()
   private var alarm = DeadlineAlarm()
 
   /// Becomes the client of `stream` and schedules it on `base`. The owner opens it, before or after.
@@ -65,17 +58,21 @@ public final class FramedWriter: @unchecked Sendable {
     precondition(queueLimit >= 0, "a writer's queue limit is negative")
     self.base = base
     self.stream = stream
-    self.handler = FramedHandler(handler)
+    turn = FramedTurn(handler)
     queue = WriteQueue(limit: queueLimit, reportsPartial: reportsPartial)
     stream.writer.stopQueueing()
     stream.setClient(.all) { [self] stream, event in happened(event, to: stream) }
-    lock.withLock { found(stream.status, stream) }
     stream.schedule(on: base)
+    lock.lock()
+    found(stream.status, stream)
+    requestPass()
   }
+
+  deinit { alarm.cancel() }
 
   /// What may have been told to somebody else before. The lock is held.
   private func found(_ status: StreamStatus, _ stream: WriteStream) {
-    isOpen = isOpen || (status != .notOpen && status != .opening)
+    turn.isOpen = turn.isOpen || (status != .notOpen && status != .opening)
     if status == .error || status == .closed { failed(stream.error) }
   }
 
@@ -97,11 +94,11 @@ public final class FramedWriter: @unchecked Sendable {
   ///   - tag: What its answer is told with.
   public func write(gathering pieces: [[UInt8]], timeout: Duration? = nil, tag: Int = 0) {
     lock.lock()
-    guard handler != nil else { return lock.unlock() }
+    guard turn.handler != nil else { return lock.unlock() }
     queue.enqueue(pieces, timeout: timeout?.clampedNanoseconds, tag: tag)
     // Sent at once, and then told after the event of room that follows; if nothing is sent, there is no such event.
     var needsPass = queue.hasAnswer
-    if isOpen, !isSending, let stream {
+    if turn.isOpen, !isSending, let stream {
       send(stream)
       needsPass = needsPass || missedPass
     }
@@ -127,7 +124,7 @@ public final class FramedWriter: @unchecked Sendable {
 
   /// Gives the first write `time` more, from now on. Only during the call that tells
   /// ``FramedWriteEvent/timeLimitPassed(tag:elapsed:count:)``; at any other time it does nothing.
-  public func extendTime(by time: Duration) { lock.withLock { question.answer(time) } }
+  public func extendTime(by time: Duration) { lock.withLock { turn.answer(time) } }
 
   // MARK: - The end
 
@@ -137,9 +134,11 @@ public final class FramedWriter: @unchecked Sendable {
 
   func closeAfterWrites(_ whenClosed: (@Sendable () -> Void)?) {
     lock.lock()
-    closesAfterWrites = true
-    if let whenClosed { self.whenClosed = whenClosed }
-    requestPass()
+    if turn.closeAfterWork(whenClosed) { return requestPass() }
+    let stream = stream
+    lock.unlock()
+    stream?.close()
+    whenClosed?()
   }
 
   /// Closes the stream. What is queued is dropped and not answered, and nothing is told any more.
@@ -147,11 +146,11 @@ public final class FramedWriter: @unchecked Sendable {
   /// From another thread than the base's, a call that has begun may finish.
   public func close() {
     lock.lock()
-    let dropped = (handler, whenClosed, stream)
-    (handler, whenClosed, stream) = (nil, nil, nil)
+    let (dropped, stream) = (turn.end(), stream)
     queue.givenUp(.misuse(.notOpen, "write"))
     lock.unlock()
-    dropped.2?.close()
+    stream?.close()
+    withExtendedLifetime(dropped) {}
   }
 
   // MARK: - Sending
@@ -181,8 +180,7 @@ public final class FramedWriter: @unchecked Sendable {
 
   /// Has the base's thread take the next steps. The lock is held; gives it back.
   private func requestPass() {
-    let isNeeded = isOpen && !isPassing && !isDue
-    if isNeeded { isDue = true }
+    let isNeeded = turn.request()
     lock.unlock()
     if isNeeded { base.execute { [self] in pass() } }
   }
@@ -191,13 +189,13 @@ public final class FramedWriter: @unchecked Sendable {
 
   private func happened(_ event: StreamEvent, to stream: WriteStream) {
     lock.lock()
-    isOpen = true
+    turn.isOpen = true
     switch event {
     case .canAcceptBytes: (sawRoom, isBlocked) = (true, false)
     case .errorOccurred: failed(stream.error)
     case .openCompleted, .hasBytesAvailable, .endEncountered: break
     }
-    let handler = handler
+    let handler = turn.handler
     lock.unlock()
     if event == .openCompleted { handler?.call(self, .opened) }
     pass()
@@ -212,26 +210,22 @@ public final class FramedWriter: @unchecked Sendable {
 
   /// Sends what is queued and tells what is done. An event of room, which follows each write, gets here.
   private func pass() {
-    lock.lock()
-    isDue = false
-    guard !isPassing else { return lock.unlock() }
-    isPassing = true
-    if !isSending, let stream { send(stream) }
-    // What another thread is sending just now is told when it has done so.
-    missedPass = isSending
-    lock.unlock()
+    guard lock.withLock({ turn.begin() }) else { return }
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
+      if !isSending, let stream { send(stream) }
+      // What another thread is sending just now is told when it has done so.
+      missedPass = isSending
       let action = nextAction(now: now)
-      let handler = handler
+      let handler = turn.handler
       lock.unlock()
       switch action {
       case .tell(let event): handler?.call(self, event)
       case .ask(let event):
         handler?.call(self, event)
         lock.withLock { answered() }
-      case .end(let error): return end(error)
+      case .end(let error, let ending): return end(error, ending)
       case .rest(let deadline):
         return alarm.set(deadline, now: now, on: base) { [weak self] in self?.alarmed() }
       }
@@ -240,30 +234,35 @@ public final class FramedWriter: @unchecked Sendable {
 
   /// The lock is held.
   private func nextAction(now: UInt64) -> Action {
-    let step = handler == nil ? .wait(until: nil) : queue.next(now: now)
-    switch step {
+    guard turn.handler != nil else { return rest(until: nil) }
+    switch queue.next(now: now) {
     case .written(let tag): return .tell(.written(tag: tag))
     case .partial(let count, let total, let tag): return .tell(.partial(count: count, total: total, tag: tag))
     case .failed(let error, let tag, let count): return .tell(.failed(error, tag: tag, count: count))
     case .timeLimitPassed(let tag, let elapsed, let count):
-      question.ask()
+      turn.ask()
       return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))
     case .wait(let deadline):
-      if handler != nil, queue.writeCount == 0 {
-        if let failure { return .end(failure) }
-        if closesAfterWrites { return .end(nil) }
-      }
-      isPassing = false
-      return .rest(until: deadline)
+      guard queue.writeCount == 0 else { return rest(until: deadline) }
+      if failure != nil || turn.closesAfterWork { return .end(failure, turn.end()) }
+      return rest(until: nil)
     }
+  }
+
+  /// The lock is held.
+  private func rest(until deadline: UInt64?) -> Action {
+    turn.rest()
+    return .rest(until: deadline)
   }
 
   /// What the owner said about the time limit. The lock is held.
   private func answered() {
-    if let time = question.takeAnswer() {
+    if let time = turn.takeAnswer() {
       queue.timeExtended(by: time, now: SystemCalls.monotonicNow())
     } else {
       queue.givenUp(.posix(Errno.timedOut, "write"))
+      // The next write tries for itself, and so has its own time.
+      isBlocked = false
     }
   }
 
@@ -272,16 +271,14 @@ public final class FramedWriter: @unchecked Sendable {
     pass()
   }
 
-  /// The last step: nothing is told afterwards. `isPassing` stays, so that nothing starts again.
-  private func end(_ error: StreamError?) {
+  /// The last step: nothing is told afterwards.
+  private func end(
+    _ error: StreamError?, _ ending: FramedTurn<FramedWriter, FramedWriteEvent>.Ending
+  ) {
     alarm.cancel()
-    lock.lock()
-    let (handler, whenClosed, stream) = (handler, whenClosed, stream)
-    let isClosing = closesAfterWrites
-    (self.handler, self.whenClosed) = (nil, nil)
-    lock.unlock()
+    let (stream, isClosing) = lock.withLock { (self.stream, turn.closesAfterWork) }
     if isClosing { stream?.close() }
-    handler?.call(self, .ended(error))
-    if isClosing { whenClosed?() }
+    ending.handler?.call(self, .ended(error))
+    ending.whenClosed?()
   }
 }

@@ -75,8 +75,8 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
 
   func drain(within limit: Duration, _ completion: sending @escaping (Int) -> Void) {
     let loop = lock.withLock { home?.loop ?? installed } ?? .shared
-    connections.drain(within: limit, on: loop, completion)
     close()
+    connections.drain(within: limit, on: loop, completion)
   }
 
   /// One of the connections has ended, which ``OpenConnections`` was asked to tell.
@@ -169,7 +169,7 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
             let option = SocketOption.noDelay
             _ = SystemCalls.setOption(socket.rawValue, level: option.level, name: option.name, value: 1)
           }
-          handler.accept(connections.pair(socket, from: peer), peer)
+          if let pair = connections.pair(socket, from: peer) { handler.accept(pair, peer) }
         } else {
           _ = consume socket
           handler.refuse(peer)

@@ -14,6 +14,8 @@ final class OpenConnections: PairKeeper, @unchecked Sendable {
   private var drains: [Drain] = []
   /// The listener is closed, and none of its calls is under way: no connection comes any more.
   private var isSealed = false
+  /// A drain's time was up.
+  private var isCut = false
 
   /// Somebody who waits for the last end, but not for ever.
   private struct Drain {
@@ -48,11 +50,14 @@ final class OpenConnections: PairKeeper, @unchecked Sendable {
     limits.perPeer == nil || lock.withLock { admission.admits(peer) }
   }
 
-  /// Makes the pair of an accepted connection, which counts from now on.
-  func pair(_ socket: consuming NativeSocket, from peer: SocketAddress) -> StreamPair {
+  /// Makes the pair of an accepted connection, which counts from now on; `nil` if all were cut meanwhile.
+  func pair(_ socket: consuming NativeSocket, from peer: SocketAddress) -> StreamPair? {
     let pair = StreamPair(accepted: socket, by: self)
-    lock.withLock { admission.accepted(Uncounted(pair.input.half.endpoint), from: peer) }
-    return pair
+    let isLate = lock.withLock {
+      if !isCut { admission.accepted(Uncounted(pair.input.half.endpoint), from: peer) }
+      return isCut
+    }
+    return isLate ? nil : pair
   }
 
   // MARK: - The end
@@ -93,6 +98,7 @@ final class OpenConnections: PairKeeper, @unchecked Sendable {
 
   private func cut() {
     lock.lock()
+    isCut = true
     let endpoints = admission.cut().map { $0.use { $0 } }
     let due = drains
     drains = []

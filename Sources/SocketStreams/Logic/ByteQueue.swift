@@ -46,11 +46,6 @@ package struct ByteQueue: Sendable {
     if head == storage.count { removeAll() }
   }
 
-  /// Takes out the byte at `offset`.
-  package mutating func remove(at offset: Int) {
-    if offset == 0 { drop(1) } else { storage.remove(at: head + offset) }
-  }
-
   /// Takes out the first `count` bytes. All of them leave without being copied.
   package mutating func take(_ count: Int) -> [UInt8] {
     if head == 0, count == storage.count {

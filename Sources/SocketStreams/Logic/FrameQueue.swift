@@ -46,8 +46,8 @@ package struct FrameQueue: Sendable {
   private var first = 0
   private var bytes = ByteQueue()
   private var source = Source.open
-  /// Where an LF is to be dropped, as the second half of a line ending whose first half ended a line.
-  private var droppedLineFeed: Int?
+  /// An LF that comes next is to be dropped, as the second half of a line ending whose first half ended a line.
+  private var dropsLineFeed = false
   /// Why the first `failingCount` reads fail.
   private var failure: StreamError?
   private var failingCount = 0
@@ -77,25 +77,22 @@ package struct FrameQueue: Sendable {
   /// Bytes are put in front of those that came.
   package mutating func pushedBack(_ pushed: [UInt8]) {
     bytes.prepend(pushed)
-    if let offset = droppedLineFeed { droppedLineFeed = offset + pushed.count }
-    // What was seen of the bytes is true no more.
-    if readCount > 0 { reads[first].scanner = FrameScanner(reads[first].scanner.framing) }
+    startAnew()
   }
 
   /// All bytes that no frame has taken, which are forgotten.
   package mutating func takeUnread() -> [UInt8] {
-    if readCount > 0 { reads[first].scanner = FrameScanner(reads[first].scanner.framing) }
-    if droppedLineFeed != nil { droppedLineFeed = 0 }
+    startAnew()
     return bytes.take(bytes.count)
   }
 
   // MARK: - What the stream did
 
-  package mutating func bytesArrived(_ arrived: some Collection<UInt8>) {
-    bytes.append(arrived, expected: readCount > 0 ? reads[first].scanner.expected : 0)
-    guard let offset = droppedLineFeed, bytes.count > offset else { return }
-    droppedLineFeed = nil
-    if bytes[offset] == UInt8(ascii: "\n") { bytes.remove(at: offset) }
+  package mutating func bytesArrived(_ arrived: some BidirectionalCollection<UInt8>) {
+    guard let next = arrived.first else { return }
+    let skipped = dropsLineFeed && next == UInt8(ascii: "\n") ? 1 : 0
+    dropsLineFeed = false
+    bytes.append(arrived.dropFirst(skipped), expected: readCount > 0 ? reads[first].scanner.expected : 0)
   }
 
   /// The peer has ended, and every byte has arrived here.
@@ -176,8 +173,6 @@ package struct FrameQueue: Sendable {
     bytes.drop(content.lowerBound)
     var frame = bytes.take(content.count)
     bytes.drop(length - content.upperBound)
-    // What has been taken lay before it.
-    if let offset = droppedLineFeed { droppedLineFeed = offset - length }
     if case .line(.any) = reads[first].scanner.framing.kind, ending == UInt8(ascii: "\r") { dropLineFeed() }
     if !reads[first].target.isEmpty {
       reads[first].target.append(contentsOf: frame)
@@ -189,10 +184,17 @@ package struct FrameQueue: Sendable {
   /// An LF that comes next belongs to the line that has just been taken.
   private mutating func dropLineFeed() {
     if bytes.isEmpty {
-      droppedLineFeed = 0
+      dropsLineFeed = true
     } else if bytes[0] == UInt8(ascii: "\n") {
       bytes.drop(1)
     }
+  }
+
+  /// What was seen of the bytes is true no more.
+  private mutating func startAnew() {
+    guard readCount > 0 else { return }
+    reads[first].scanner = FrameScanner(reads[first].scanner.framing)
+    reads[first].reported = 0
   }
 
   private mutating func fail(_ error: StreamError) -> Step {

@@ -1,5 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Finds one frame at the front of the bytes that have come, whatever the cuts. Looks at no byte twice.
+// Finds one frame at the front of the bytes that have come, whatever the cuts. Goes on where it stopped
+// when more bytes come.
 
 /// What a ``FrameScanner`` found.
 package enum FrameScan: Equatable, Sendable {

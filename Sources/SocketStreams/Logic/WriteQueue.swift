@@ -52,6 +52,8 @@ package struct WriteQueue: Sendable {
   private var first = 0
   /// The first one of which bytes are still to be sent.
   private var current = 0
+  /// Bytes were given out to be sent, and nothing has made them void since.
+  private var isOffered = false
   /// Since when the current one has waited without progress.
   private var start: UInt64?
   private var extra: UInt64?
@@ -94,11 +96,13 @@ package struct WriteQueue: Sendable {
   /// The owner gives the first write `time` more, from `now` on.
   package mutating func timeExtended(by time: UInt64, now: UInt64) { (start, extra) = (now, time) }
 
-  /// Every write fails with `error`: given up by its owner, or the stream has failed.
+  /// Every write fails with `error`: given up by its owner, or the stream has failed. Bytes that are being sent at this
+  /// moment are not counted.
   package mutating func givenUp(_ error: StreamError) {
     for index in current..<writes.count where !writes[index].isDone { writes[index].failure = error }
     current = writes.count
     byteCount = 0
+    (isOffered, start, extra) = (false, nil, nil)
   }
 
   // MARK: - What the stream did
@@ -107,13 +111,17 @@ package struct WriteQueue: Sendable {
   package mutating func nextBytes(now: UInt64) -> ArraySlice<UInt8>? {
     guard current < writes.count else { return nil }
     if start == nil { (start, extra) = (now, nil) }
+    isOffered = true
     let head = writes[current].rest
     guard head.count < WriteQueue.small, byteCount > head.count else { return head }
     return gather()
   }
 
-  /// The kernel took `count` bytes of those that ``nextBytes(now:)`` gave.
+  /// The kernel took `count` bytes of those that ``nextBytes(now:)`` gave. Nothing happens if the writes were given up
+  /// meanwhile.
   package mutating func sent(_ count: Int, now: UInt64) {
+    guard count > 0, isOffered else { return }
+    isOffered = false
     byteCount -= count
     var left = count
     while left > 0 {
@@ -154,9 +162,11 @@ package struct WriteQueue: Sendable {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(min(byteCount, WriteQueue.gathered))
     for write in writes[current...] where !write.isDone {
-      bytes.append(contentsOf: write.rest)
-      for piece in write.pieces[(write.piece + 1)...] { bytes.append(contentsOf: piece) }
-      if bytes.count >= WriteQueue.gathered { break }
+      bytes.append(contentsOf: write.rest.prefix(WriteQueue.gathered - bytes.count))
+      for piece in write.pieces[(write.piece + 1)...] {
+        bytes.append(contentsOf: piece.prefix(WriteQueue.gathered - bytes.count))
+      }
+      if bytes.count == WriteQueue.gathered { break }
     }
     return bytes[...]
   }

@@ -24,8 +24,8 @@ struct ChatReconnectTests {
   func again() throws {
     let (chat, listener, server) = try start()
     listener.close()
-    server.close()
     let start = ContinuousClock.now
+    server.close()
     #expect(chat.tells("disconnected"))
     chat.write("meanwhile\n")
     // After 0.5 s and 1 s more the port refuses.

@@ -63,6 +63,9 @@ struct FrameQueueTimeTests {
     #expect(queue.next(now: 0) == .partial(count: 2, total: nil, tag: 2))
     #expect(queue.next(now: 0) == .read(atMost: .max))
     #expect(queue.next(now: 0) == .read(atMost: .max))
+    _ = queue.takeUnread()
+    queue.bytesArrived([97])
+    #expect(queue.next(now: 0) == .partial(count: 1, total: nil, tag: 2))
   }
 
   // L1

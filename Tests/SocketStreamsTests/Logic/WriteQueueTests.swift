@@ -112,6 +112,7 @@ struct WriteQueueTests {
     queue.timeExtended(by: 50, now: 1_200)
     #expect(queue.next(now: 1_249) == .wait(until: 1_250))
     #expect(queue.next(now: 1_250) == .timeLimitPassed(tag: 1, elapsed: 50, count: 1))
+    _ = queue.nextBytes(now: 1_255)
     queue.sent(1, now: 1_260)
     #expect(queue.next(now: 1_300) == .wait(until: 1_360))
   }
@@ -162,8 +163,15 @@ struct WriteQueueTests {
         tag += 1
       } else if let bytes = queue.nextBytes(now: 0) {
         let taken = random.below(bytes.count + 1)
-        sent += bytes.prefix(taken)
-        queue.sent(taken, now: 0)
+        if random.oneIn(20) {
+          // Given up while the bytes were on their way: they are gone, and nothing of them is counted.
+          accepted.removeLast(queue.byteCount)
+          queue.givenUp(.posix(32, "write"))
+          queue.sent(taken, now: 0)
+        } else {
+          sent += bytes.prefix(taken)
+          queue.sent(taken, now: 0)
+        }
       }
       for step in steps(&queue) {
         switch step {
@@ -177,5 +185,50 @@ struct WriteQueueTests {
     #expect(sent == accepted)
     _ = steps(&queue)
     #expect(told == Array(0..<told.count))
+  }
+
+  // F1
+  @Test("what was being sent while the writes were given up is taken for no other write's")
+  func givenUpInFlight() {
+    let error = StreamError.posix(110, "write")
+    var queue = WriteQueue()
+    queue.enqueue([[1, 2, 3]], tag: 1)
+    _ = queue.nextBytes(now: 0)
+    queue.givenUp(error)
+    queue.sent(3, now: 0)
+    #expect(queue.byteCount == 0 && steps(&queue) == [.failed(error, tag: 1, count: 0)])
+    queue.enqueue([[4, 5]], tag: 2)
+    _ = queue.nextBytes(now: 0)
+    queue.givenUp(error)
+    queue.enqueue([[6, 7]], tag: 3)
+    queue.sent(2, now: 0)
+    #expect(queue.byteCount == 2 && steps(&queue) == [.failed(error, tag: 2, count: 0)])
+    #expect(drain(&queue, each: 9) == [6, 7] && steps(&queue) == [.written(tag: 3)])
+  }
+
+  // F6
+  @Test("a write that follows one that was given up has its own time, and taking nothing is no progress")
+  func timeAfterGivingUp() {
+    var queue = WriteQueue()
+    queue.enqueue([[1]], timeout: 100, tag: 1)
+    _ = queue.nextBytes(now: 0)
+    queue.sent(0, now: 90)
+    #expect(queue.next(now: 100) == .timeLimitPassed(tag: 1, elapsed: 100, count: 0))
+    let error = StreamError.posix(110, "write")
+    queue.givenUp(error)
+    queue.enqueue([[2]], timeout: 100, tag: 2)
+    #expect(queue.next(now: 1_000) == .failed(error, tag: 1, count: 0))
+    _ = queue.nextBytes(now: 1_000)
+    #expect(queue.next(now: 1_050) == .wait(until: 1_100))
+  }
+
+  // F9, F11
+  @Test("of a large piece behind a small one only as much is copied as leaves at once")
+  func largeBehindSmall() {
+    var queue = WriteQueue()
+    queue.enqueue([[1, 2, 3, 4], [UInt8](repeating: 5, count: 1_000_000)], tag: 1)
+    #expect(queue.nextBytes(now: 0)?.count == 65_536)
+    queue.sent(65_536, now: 0)
+    #expect(queue.nextBytes(now: 0)?.count == 1_000_004 - 65_536)
   }
 }

@@ -183,7 +183,7 @@ struct ListenerLimitTests {
       let first = server.connect()
       #expect(server.hasAccepted(1))
       server.listener.pause()
-      let clients = (0..<20).map { _ in server.connect() }
+      let clients = (0..<60).map { _ in server.connect() }
       #expect(clients.allSatisfy { $0 != nil })
       var limit = rlimit()
       getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -194,12 +194,12 @@ struct ListenerLimitTests {
       server.listener.resume()
       #expect(server.hasAccepted(1))
       let begin = monotonicSeconds()
-      for served in 2...21 {
+      for served in 2...61 {
         server.drop()
         #expect(eventually(within: 5) { server.peers.value.count == served })
       }
-      // Only looking every tenth of a second would take two seconds.
-      #expect(monotonicSeconds() - begin < 1)
+      // Only looking every tenth of a second would take six seconds.
+      #expect(monotonicSeconds() - begin < 4)
       withExtendedLifetime((first, clients)) {}
     }
   }
