@@ -34,7 +34,7 @@ public enum FramedWriteEvent: Sendable {
   /// before. Unless ``FramedWriter/extendTime(by:)`` is called during this call, the write fails with `ETIMEDOUT`.
   case timeLimitPassed(tag: Int, elapsed: Duration, count: Int)
   /// A write was not sent, or only its first `count` bytes (and what another thread was sending just then): the stream failed, the time limit passed, or the queue was
-  /// full (``StreamError/Misuse/queueFull``, which no other write suffers from).
+  /// full: ``StreamError/Misuse/queueFull``, which is told at once and no other write suffers from.
   case failed(StreamError, tag: Int, count: Int)
   /// The last event: everything was sent and the stream closed (`nil`), or it has failed.
   case ended(StreamError?)

@@ -46,8 +46,8 @@ public final class FramedWriter: @unchecked Sendable {
   ///   - stream: Nobody else writes to it or sets its client from now on. Its ``StreamProperty/outputLimit`` becomes 0:
   ///     the queue is here.
   ///   - base: Where `handler` is called.
-  ///   - queueLimit: How many bytes may be queued, 0 or more. A write that does not fit fails and nothing of it is
-  ///     sent; what is queued before and behind it is.
+  ///   - queueLimit: How many bytes may be queued, 0 or more. A write that does not fit fails, before those in front of
+  ///     it are answered, and nothing of it is sent; what is queued before and behind it is.
   ///   - reportsPartial: Whether ``FramedWriteEvent/partial(count:total:tag:)`` is told.
   ///   - handler: Called on the thread of `base`, one call at a time, never inside one of the owner's own calls. It is
   ///     let go of by ``close()`` and after ``FramedWriteEvent/ended(_:)``.
@@ -129,7 +129,7 @@ public final class FramedWriter: @unchecked Sendable {
   // MARK: - The end
 
   /// Closes the stream, which says the end to the peer, once every queued write has been answered;
-  /// ``FramedWriteEvent/ended(_:)`` is told then, with `nil`.
+  /// ``FramedWriteEvent/ended(_:)`` is told then, with `nil`. Writes that are queued until then are sent, too.
   public func closeAfterWrites() { closeAfterWrites(nil) }
 
   func closeAfterWrites(_ whenClosed: (@Sendable () -> Void)?) {

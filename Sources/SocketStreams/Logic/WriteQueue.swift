@@ -2,7 +2,8 @@
 // Writes that wait their turn. Decides what is sent next, and which write is done. Times are monotonic nanoseconds,
 // handed in.
 
-/// The queue behind a `FramedWriter`. Every write is answered once, in order: it is written, or it fails.
+/// The queue behind a `FramedWriter`. Every write is answered once, in order: it is written, or it fails. Only what the
+/// queue had no room for is answered before its turn, as its turn may never come.
 package struct WriteQueue: Sendable {
   package enum Step: Equatable, Sendable {
     case written(tag: Int)
@@ -50,6 +51,8 @@ package struct WriteQueue: Sendable {
   private let reportsPartial: Bool
   private var writes: [Write] = []
   private var first = 0
+  /// The tags of writes for which there was no room.
+  private var refused: ArraySlice<Int> = []
   /// The first one of which bytes are still to be sent.
   private var current = 0
   /// Bytes were given out to be sent, and nothing has made them void since.
@@ -67,28 +70,23 @@ package struct WriteQueue: Sendable {
   }
 
   /// How many writes were not answered.
-  package var writeCount: Int { writes.count - first }
+  package var writeCount: Int { writes.count - first + refused.count }
 
-  /// Whether the first write can be answered.
-  package var hasAnswer: Bool { first < writes.count && writes[first].isDone }
+  /// Whether some write can be answered.
+  package var hasAnswer: Bool { !refused.isEmpty || first < writes.count && writes[first].isDone }
 
   /// Whether the write whose turn it is may wait so long only.
   package var hasTimeLimit: Bool { current < writes.count && (extra ?? writes[current].timeout) != nil }
 
   // MARK: - What the owner did
 
-  /// A write that would take the queue over its limit fails when its turn comes, with `queueFull`; nothing of it is
-  /// sent.
+  /// A write that would take the queue over its limit fails with `queueFull`; nothing of it is sent.
   package mutating func enqueue(_ pieces: [[UInt8]], timeout: UInt64? = nil, tag: Int) {
     let total = pieces.reduce(0) { $0 + $1.count }
+    guard total <= limit - byteCount || total == 0 else { return refused.append(tag) }
+    byteCount += total
     var write = Write(pieces: pieces, total: total, tag: tag, timeout: timeout)
-    if total > limit - byteCount, total > 0 {
-      write.failure = .misuse(.queueFull, "write")
-      write.pieces = []
-    } else {
-      byteCount += total
-      write.skip()
-    }
+    write.skip()
     writes.append(write)
     skipDone()
   }
@@ -139,6 +137,7 @@ package struct WriteQueue: Sendable {
 
   /// What to tell next. To be asked until it answers `.wait`.
   package mutating func next(now: UInt64) -> Step {
+    if let tag = refused.popFirst() { return .failed(.misuse(.queueFull, "write"), tag: tag, count: 0) }
     guard first < writes.count else { return .wait(until: nil) }
     let write = writes[first]
     if write.isDone {

@@ -64,7 +64,8 @@ public class SocketStream: @unchecked Sendable, CustomDebugStringConvertible {
   public final func removeClient() { half.setClient([], nil, self) }
 
   /// Cuts the connection: drops what is queued and what was not read. Over TCP the peer sees a reset. Both halves are
-  /// closed, unless they were never opened, and no event follows. A native socket that was lent is left alone.
+  /// closed, unless they were never opened, and no event follows. A native socket that was lent is left alone, and so is
+  /// a pair both of whose streams were closed before: it goes on sending what they had accepted.
   public final func abort() { half.endpoint.abort() }
 
   /// The value of a property; `nil` if the stream has none.

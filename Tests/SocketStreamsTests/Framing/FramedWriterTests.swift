@@ -116,7 +116,7 @@ struct FramedWriterTests {
   }
 
   // L4, F14
-  @Test("a write over the queue's limit fails alone")
+  @Test("a write over the queue's limit fails alone, before those that wait")
   func queueLimit() throws {
     let link = try TCPLink.narrow()
     let base = try EventBase.startThread()
@@ -125,12 +125,15 @@ struct FramedWriterTests {
     framed.writer.write([UInt8](repeating: 1, count: 900_000), tag: 1)
     framed.writer.write([UInt8](repeating: 2, count: 200_000), tag: 2)
     framed.writer.write([UInt8](repeating: 3, count: 10), tag: 3)
+    // At once: a peer that does not read is found out.
+    #expect(framed.log.hears("w 2: streams 2, 0"))
+    #expect(!framed.log.all.contains("w 1: written"))
     let bytes = link.peer.receive(taken + 900_010)
     #expect(bytes.count == taken + 900_010 && bytes.suffix(11) == [1] + [UInt8](repeating: 3, count: 10))
     #expect(framed.log.hears("w 3: written"))
     #expect(
       framed.log.all.filter { $0.hasPrefix("w ") } == [
-        "w opened", "w 1: written", "w 2: streams 2, 0", "w 3: written",
+        "w opened", "w 2: streams 2, 0", "w 1: written", "w 3: written",
       ])
   }
 
