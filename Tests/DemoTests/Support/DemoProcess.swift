@@ -36,6 +36,8 @@ final class DemoProcess {
   private var errors: Int32
   private(set) var input: Int32
   private var result = DemoResult()
+  /// Whether its end was waited for: then its number may be another's.
+  private var isCollected = false
   private let started = ContinuousClock.now
 
   /// - Parameters:
@@ -97,6 +99,11 @@ final class DemoProcess {
     closeInput()
     if output >= 0 { close(output) }
     if errors >= 0 { close(errors) }
+    // A test that has failed may leave a server behind, which would never end.
+    if !isCollected {
+      kill(pid, SIGKILL)
+      waitpid(pid, nil, 0)
+    }
   }
 
   func send(signal: Int32) { kill(pid, signal) }
@@ -206,6 +213,7 @@ final class DemoProcess {
       if ContinuousClock.now > deadline { kill(pid, SIGKILL) }
       usleep(1_000)
     }
+    isCollected = true
     result.elapsed = ContinuousClock.now - started
     if status & 0x7F == 0 { result.code = status >> 8 & 0xFF } else { result.signal = status & 0x7F }
     return result
