@@ -90,12 +90,7 @@ final class DemoProcess {
     if !keepsInput { closeInput() }
   }
 
-  /// A program that nobody waited for, as its test failed before, is killed.
   deinit {
-    if result.code == nil, result.signal == nil {
-      kill(pid, SIGKILL)
-      waitpid(pid, nil, 0)
-    }
     closeInput()
     if output >= 0 { close(output) }
     if errors >= 0 { close(errors) }
