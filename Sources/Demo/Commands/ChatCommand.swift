@@ -48,9 +48,8 @@ extension ChatCommand {
     }
     let source: ByteSource
     do {
-      source = try ByteSource(file: "-", suffix: [])
-    } catch {
-      let failure = error.failure("standard input", during: .read)
+      source = try CommonOptions.standardInput()
+    } catch let failure {
       console.error(failure.line(for: target.description))
       return failure.exitCode
     }

@@ -77,6 +77,15 @@ extension CommonOptions {
     }
   }
 
+  /// What is typed.
+  static func standardInput() throws(Failure) -> ByteSource {
+    do {
+      return try ByteSource(file: "-", suffix: [])
+    } catch {
+      throw error.failure("standard input", during: .read)
+    }
+  }
+
   /// What `--text` or `--file` say is to be sent; `nil` if neither is given.
   /// - Throws: `UsageError` for both, `Failure` for a file that cannot be read.
   static func source(

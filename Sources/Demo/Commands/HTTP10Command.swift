@@ -68,10 +68,6 @@ extension HTTP10Command {
     } catch {
       throw error.failure(folder, during: .write)
     }
-    do {
-      return try ByteSource(file: "-", suffix: [])
-    } catch {
-      throw error.failure("standard input", during: .read)
-    }
+    return try CommonOptions.standardInput()
   }
 }

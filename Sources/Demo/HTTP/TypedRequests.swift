@@ -17,7 +17,12 @@ struct TypedRequests {
   enum Item: Hashable, Sendable {
     case request(Request)
     case reconnect
+    /// A request of more than ``limit`` bytes; what follows of it is not kept, and nothing behind it is looked at.
+    case tooLong
   }
+
+  /// The longest request, in bytes.
+  static let limit = 1_048_576
 
   static let reconnectCommand = "/reconnect"
 
@@ -28,6 +33,7 @@ struct TypedRequests {
   /// The request being typed, if a line of it is there.
   private var request: Request?
   private var items: [Item] = []
+  private var isTooLong = false
 
   init(keepsLineEnds: Bool) { self.keepsLineEnds = keepsLineEnds }
 
@@ -36,11 +42,16 @@ struct TypedRequests {
 
   /// Takes what was typed, cut anywhere.
   mutating func add(_ bytes: [UInt8]) {
+    guard !isTooLong else { return }
     for piece in bytes.split(separator: ReplyText.lineFeed, omittingEmptySubsequences: false).dropLast() {
       line += piece + [ReplyText.lineFeed]
       endLine()
     }
     line += bytes[bytes.index(after: bytes.lastIndex(of: ReplyText.lineFeed) ?? -1)...]
+    if (request?.bytes.count ?? 0) + line.count > Self.limit {
+      (line, request, isTooLong) = ([], nil, true)
+      items.append(.tooLong)
+    }
   }
 
   /// Nothing more is typed: what there is of a last request is one, too.

@@ -165,6 +165,10 @@ actor HTTPClient: NetworkTask {
       disconnect()
       connect()
     case .request(let request): send(request)
+    case .tooLong:
+      let text = "a request over \(TypedRequests.limit) bytes"
+      fail(Failure(.frame(.tooLong, "read"), text, during: .read, exitCode: .badData))
+      finish()
     }
   }
 

@@ -59,6 +59,17 @@ struct TypedRequestsTests {
     #expect(items("").isEmpty && items("\n\n").isEmpty)
   }
 
+  @Test("a request that does not end is given up at its limit, and those before it are there")
+  func endless() {
+    var typed = TypedRequests(keepsLineEnds: false)
+    typed.add(Array("A\n\n".utf8))
+    let piece = [UInt8](repeating: 0, count: 65_536)
+    for _ in 0..<100 { typed.add(piece) }
+    typed.end()
+    #expect(typed.next() == request("A\r\n\r\n", "A"))
+    #expect(typed.next() == .tooLong && typed.next() == nil)
+  }
+
   @Test("a request is there as soon as its blank line is, before the input ends")
   func atOnce() {
     var typed = TypedRequests(keepsLineEnds: false)
