@@ -37,7 +37,7 @@ func readRequest(_ pair: StreamPair, on base: EventBase, whole: @escaping @Senda
   let reader = FramedReader(pair.input, on: base) { reader, event in
     switch event {
     case .frame(let header, tag: 1):
-      guard let length = contentLength(of: header) else { return reader.close() }
+      guard let length = contentLength(of: header), 0...1_000_000 ~= length else { return reader.close() }
       reader.read(.exactly(length), timeout: .seconds(30), tag: 2)
     case .frame(let body, _): whole(body)
     case .failed, .ended: reader.close()

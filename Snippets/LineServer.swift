@@ -13,7 +13,8 @@ func serve(_ pair: StreamPair, on base: EventBase) {
     case .frame(let line, _):
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
       if words == ["QUIT"] { return FramedPair(reader: reader, writer: writer).close(after: .writes) }
-      writer.write(Array(words.reversed().joined(separator: " ").utf8) + Array("\r\n".utf8))
+      let answer = Array(words.reversed().joined(separator: " ").utf8) + Array("\r\n".utf8)
+      writer.write(answer, timeout: .seconds(60))
       reader.read(.line(limit: 4_096), timeout: .seconds(60))
     case .failed(let error, _):
       if error.isFrameTooLong { writer.write(Array("a line has at most 4096 bytes\r\n".utf8)) }

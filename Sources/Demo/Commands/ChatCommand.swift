@@ -18,7 +18,7 @@ enum ChatCommand {
     "demo chat",
     abstract: "Talk to those who are connected to the same server.",
     discussion: [
-      "Says 'iam:' and the name, and after the server's answer each line that is typed, with 'msg:' before it and at most 4096 bytes. Each line that comes is printed. The line '/quit', or the end of input, leaves."
+      "Says 'iam:' and the name, and then each line that is typed, with 'msg:' before it and at most 4096 bytes: one after the server's answer to another, or after half a second without one. Each line that comes is printed. The line '/quit', or the end of input, leaves."
     ],
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
     options: [

@@ -24,7 +24,7 @@ public struct Framing: Hashable, Sendable {
     (self.kind, self.limit) = (kind, limit)
   }
 
-  /// What is there: 1 to `maximum` bytes, as soon as there are any.
+  /// What is there: 1 to `maximum` bytes, as soon as there are any. The maximum is 1 or more.
   public static func available(upTo maximum: Int = 65_536) -> Framing { bytes(1...maximum) }
 
   /// Exactly `count` bytes. None are brought at once.
