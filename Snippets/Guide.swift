@@ -47,6 +47,34 @@ func readRequest(_ pair: StreamPair, on base: EventBase, whole: @escaping @Senda
   reader.read(.through(Array("\r\n\r\n".utf8), limit: 8_192), timeout: .seconds(10), tag: 1)
 }
 
+func sendAll(_ messages: [[UInt8]], to output: WriteStream, on base: EventBase) throws {
+  let writer = FramedWriter(output, on: base) { _, event in
+    if case .written(let number) = event { print("message \(number) is with the kernel") }
+  }
+  for (number, message) in messages.enumerated() {
+    try writer.write(message, prefixedBy: LengthPrefix(.fourBytes), timeout: .seconds(10), tag: number)
+  }
+  writer.closeAfterWrites()
+}
+
+func stayInTouch(on base: EventBase) -> ReconnectingClient {
+  ReconnectingClient(host: "chat.example.org", port: 1025, on: base) { _, event in
+    guard case .connected(let pair) = event else { return print(event) }
+    let writer = FramedWriter(pair.output, on: base)
+    let reader = FramedReader(pair.input, on: base) { reader, event in
+      switch event {
+      case .frame(let line, _):
+        print(String(decoding: line, as: UTF8.self))
+        reader.read(.line())
+      case .ended: pair.close()
+      case .failed, .opened, .partial, .timeLimitPassed: break
+      }
+    }
+    reader.read(.line())
+    writer.write(Array("iam:Ann\n".utf8))
+  }
+}
+
 func countAll(of pair: StreamPair) -> Int {
   let input = pair.input
   var total = 0

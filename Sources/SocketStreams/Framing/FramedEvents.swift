@@ -14,7 +14,8 @@ public enum FramedReadEvent: Sendable {
   /// there are. Unless ``FramedReader/extendTime(by:)`` is called during this call, the read fails with `ETIMEDOUT`.
   case timeLimitPassed(tag: Int, elapsed: Duration, count: Int)
   /// A read, and each that was queued behind it, cannot be answered. What came stays in the reader: for further reads,
-  /// or ``FramedReader/takeBuffered()``.
+  /// or ``FramedReader/takeBuffered()``. When the stream is over, reads that are queued now are answered as far as bytes
+  /// are left for them; then ``ended(_:)`` follows.
   case failed(StreamError, tag: Int)
   /// The last event: the peer has ended (`nil`) or the stream has failed, and no read waits. Bytes that no read asked
   /// for hold it back until they are taken or a read has failed for want of more.

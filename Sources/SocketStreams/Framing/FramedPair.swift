@@ -32,7 +32,7 @@ public struct FramedPair: Sendable {
   /// - After writes: reads that are queued then are not answered.
   /// - After both: each direction is closed when its own work is done.
   ///
-  /// The direction that was waited for tells its `ended`; the other tells nothing any more.
+  /// A peer that does not read holds writes off for ever, unless they have time limits. The direction that was waited for tells its `ended`; the other tells nothing any more.
   public func close(after work: Work = []) {
     switch work {
     case [.reads, .writes]:

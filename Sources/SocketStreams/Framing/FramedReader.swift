@@ -170,7 +170,7 @@ public final class FramedReader: @unchecked Sendable {
   /// their turn; it announces what is left of itself.
   private func pass() {
     guard lock.withLock({ turn.begin() }) else { return }
-    var (hasReceived, hasLooked) = (false, false)
+    var (hasReceived, hasLooked, told) = (false, false, 0)
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
@@ -178,7 +178,11 @@ public final class FramedReader: @unchecked Sendable {
       let handler = turn.handler
       lock.unlock()
       switch action {
-      case .tell(let event): handler?.call(self, event)
+      case .tell(let event):
+        handler?.call(self, event)
+        // An owner who always goes on must not keep the thread for itself.
+        told += 1
+        if told == FramedTurn<FramedReader, FramedReadEvent>.longest { return goOnLater() }
       case .ask(let event):
         handler?.call(self, event)
         lock.withLock { answered() }
@@ -256,6 +260,12 @@ public final class FramedReader: @unchecked Sendable {
   private func lookForEnd() {
     let hasBytes = lock.withLock { stream }?.findBytes() ?? false
     if !hasBytes { lock.withLock { isAnnounced = false } }
+  }
+
+  private func goOnLater() {
+    lock.lock()
+    turn.rest()
+    requestPass()
   }
 
   private func alarmed() {

@@ -20,6 +20,9 @@ struct FramedTurn<Caller, Event> {
     let whenClosed: (@Sendable () -> Void)?
   }
 
+  /// How many events are told in one pass.
+  static var longest: Int { 256 }
+
   /// `nil` once it is over: closed, or the last event is being told.
   private(set) var handler: FramedHandler<Caller, Event>?
   /// The connection is up, or has been.

@@ -113,7 +113,7 @@ public final class FramedWriter: @unchecked Sendable {
   ///   - tag: What its answer is told with.
   /// - Throws: ``StreamError/Frame/tooLong`` if the length does not fit into its width.
   public func write(
-    _ bytes: [UInt8], after prefix: LengthPrefix, timeout: Duration? = nil, tag: Int = 0
+    _ bytes: [UInt8], prefixedBy prefix: LengthPrefix, timeout: Duration? = nil, tag: Int = 0
   ) throws(StreamError) {
     guard let length = prefix.encode(bytes.count) else { throw .frame(.tooLong, "write") }
     write(gathering: [length, bytes], timeout: timeout, tag: tag)
@@ -129,7 +129,8 @@ public final class FramedWriter: @unchecked Sendable {
   // MARK: - The end
 
   /// Closes the stream, which says the end to the peer, once every queued write has been answered;
-  /// ``FramedWriteEvent/ended(_:)`` is told then, with `nil`. Writes that are queued until then are sent, too.
+  /// ``FramedWriteEvent/ended(_:)`` is told then, with `nil`. Writes that are queued until then are sent, too. A peer that
+  /// does not read holds it off for ever, unless the writes have time limits.
   public func closeAfterWrites() { closeAfterWrites(nil) }
 
   func closeAfterWrites(_ whenClosed: (@Sendable () -> Void)?) {
@@ -211,6 +212,7 @@ public final class FramedWriter: @unchecked Sendable {
   /// Sends what is queued and tells what is done. An event of room, which follows each write, gets here.
   private func pass() {
     guard lock.withLock({ turn.begin() }) else { return }
+    var told = 0
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
@@ -221,7 +223,11 @@ public final class FramedWriter: @unchecked Sendable {
       let handler = turn.handler
       lock.unlock()
       switch action {
-      case .tell(let event): handler?.call(self, event)
+      case .tell(let event):
+        handler?.call(self, event)
+        // An owner who always goes on must not keep the thread for itself.
+        told += 1
+        if told == FramedTurn<FramedWriter, FramedWriteEvent>.longest { return goOnLater() }
       case .ask(let event):
         handler?.call(self, event)
         lock.withLock { answered() }
@@ -264,6 +270,12 @@ public final class FramedWriter: @unchecked Sendable {
       // The next write tries for itself, and so has its own time.
       isBlocked = false
     }
+  }
+
+  private func goOnLater() {
+    lock.lock()
+    turn.rest()
+    requestPass()
   }
 
   private func alarmed() {

@@ -115,7 +115,8 @@ public final class Listener: Sendable {
   public func close() { socket.close() }
 
   /// Stops listening as ``close()`` does, and waits, without blocking, for the connections that are open to end by
-  /// themselves; those that are left after `limit` are cut as by ``SocketStream/abort()``.
+  /// themselves; those that are left after `limit` are cut as by ``SocketStream/abort()``. The connections are not told:
+  /// it is their owner who says goodbye.
   ///
   /// Called again, also after ``close()``, each `completion` is called, and the earliest limit counts. The listener need
   /// not be kept. What an ended connection had accepted is with the kernel by then.

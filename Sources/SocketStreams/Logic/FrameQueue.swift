@@ -109,15 +109,16 @@ package struct FrameQueue: Sendable {
     guard readCount > 0 else { return endOrIdle() }
     if reads[first].start == nil { begin(now) }
     switch reads[first].scanner.scan(bytes, isEnded: source == .ended) {
-    case .frame(let content, let length): return .frame(take(content, length), tag: pop())
-    case .failed(let code):
-      if source == .ended, code == .cut { hasToldSource = true }
-      return fail(.frame(code, "read"))
-    case .more(let total):
-      if case .failed(let error) = source {
+    case .frame(let content, let length):
+      if source == .ended, bytes.isEmpty, case .toEnd = reads[first].scanner.framing.kind {
+        if hasToldSource { return over() }
         hasToldSource = true
-        return fail(error)
       }
+      return .frame(take(content, length), tag: pop())
+    case .failed(.cut): return meetEnd(.frame(.cut, "read"))
+    case .failed(let code): return fail(.frame(code, "read"))
+    case .more(let total):
+      if case .failed(let error) = source { return meetEnd(error) }
       if reportsPartial, bytes.count > reads[first].reported {
         reads[first].reported = bytes.count
         return .partial(count: bytes.count, total: total, tag: reads[first].tag)
@@ -149,6 +150,14 @@ package struct FrameQueue: Sendable {
 
   // MARK: - Details
 
+  /// A read asks for more than will ever come: it fails. If one has before, all is over, or an owner who always reads
+  /// again would never be done.
+  private mutating func meetEnd(_ error: StreamError) -> Step {
+    if hasToldSource { return over() }
+    hasToldSource = true
+    return fail(error)
+  }
+
   private mutating func begin(_ now: UInt64) {
     reads[first].start = now
     reads[first].deadline = reads[first].timeout.map { now.advanced(byClamped: $0) }
@@ -156,7 +165,10 @@ package struct FrameQueue: Sendable {
 
   private mutating func endOrIdle() -> Step {
     // After the last byte, as the stream tells its own end; or when a read has met it.
-    guard bytes.isEmpty || hasToldSource else { return .idle }
+    bytes.isEmpty || hasToldSource ? over() : .idle
+  }
+
+  private mutating func over() -> Step {
     switch source {
     case .open, .done: return .idle
     case .ended:

@@ -39,6 +39,11 @@ extension StreamError: CustomStringConvertible {
   }
 }
 
+extension StreamError {
+  /// Whether a time limit has passed: `ETIMEDOUT`, whoever's limit it was.
+  public var isTimedOut: Bool { domain == .posix && code == Errno.timedOut }
+}
+
 extension StreamError.Domain: CustomStringConvertible {
   /// The name of the domain, or its number.
   public var description: String {

@@ -25,9 +25,14 @@ public struct Framing: Hashable, Sendable {
   }
 
   /// What is there: 1 to `maximum` bytes, as soon as there are any. The maximum is 1 or more.
-  public static func available(upTo maximum: Int = 65_536) -> Framing { bytes(1...maximum) }
+  public static func available(upTo maximum: Int = 65_536) -> Framing {
+    precondition(maximum >= 1, "a framing's maximum is less than 1")
+    return bytes(1...maximum)
+  }
 
   /// Exactly `count` bytes. None are brought at once.
+  ///
+  /// Nothing limits `count`: one that a peer has named is to be checked first.
   public static func exactly(_ count: Int) -> Framing { bytes(count...count) }
 
   /// As many bytes as are there, up to the upper bound, as soon as there are as many as the lower bound.

@@ -6,7 +6,7 @@
 /// The first attempt comes at once. Each wait is ``factor`` times as long as the one before, from ``initialDelay`` up to
 /// ``maximumDelay``, and a random part of it is left out, ``jitter`` at most, so that the clients of a server that comes
 /// back do not all come at the same moment. With a connection, and when one is asked for by hand, everything starts
-/// afresh.
+/// afresh: a server that accepts and closes at once is asked again every ``initialDelay``, for ever.
 public struct ReconnectPolicy: Hashable, Sendable {
   /// The first wait: after the first failure in a row, and after the loss of a connection. At least a millisecond; less
   /// counts as that.

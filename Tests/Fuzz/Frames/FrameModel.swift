@@ -149,6 +149,10 @@ struct FrameModel {
     let bytes = bytes
     switch ReferenceScan(bytes: bytes, isEnded: source == .ended, framing: read.framing).scan() {
     case .frame(let content, let length):
+      if source == .ended, bytes.isEmpty, case .toEnd = read.framing.kind {
+        if hasToldSource { return over() }
+        hasToldSource = true
+      }
       let frame = read.target + bytes[content]
       let endsWithReturn = length > content.upperBound && bytes[content.upperBound] == 0x0D
       tokens.removeFirst(length)
@@ -159,10 +163,14 @@ struct FrameModel {
       }
       return .frame(frame, tag: read.tag)
     case .failed(let code):
-      if source == .ended, code == .cut { hasToldSource = true }
+      if code == .cut {
+        if hasToldSource { return over() }
+        hasToldSource = true
+      }
       failing = (.frame(code, "read"), reads.count)
     case .more:
       guard case .failed(let error) = source else { return .read(atMost: .max) }
+      if hasToldSource { return over() }
       hasToldSource = true
       failing = (error, reads.count)
     }
@@ -170,7 +178,10 @@ struct FrameModel {
   }
 
   private mutating func end() -> FrameQueue.Step {
-    guard bytes.isEmpty || hasToldSource else { return .idle }
+    bytes.isEmpty || hasToldSource ? over() : .idle
+  }
+
+  private mutating func over() -> FrameQueue.Step {
     defer { if source != .open { source = .done } }
     switch source {
     case .open, .done: return .idle

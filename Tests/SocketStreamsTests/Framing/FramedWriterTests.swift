@@ -188,12 +188,12 @@ struct FramedWriterTests {
     other.open()
     for width in LengthPrefix.Width.allCases {
       right.reader.read(.lengthPrefixed(width, order: .littleEndian), tag: width.rawValue)
-      try left.writer.write(Array("frame".utf8), after: LengthPrefix(width, .littleEndian))
+      try left.writer.write(Array("frame".utf8), prefixedBy: LengthPrefix(width, .littleEndian))
     }
     #expect(right.log.hears("8: \"frame\""))
     #expect(right.log.all.filter { $0.hasSuffix("\"frame\"") }.count == 4)
     let error = #expect(throws: StreamError.self) {
-      try left.writer.write([UInt8](repeating: 0, count: 256), after: LengthPrefix(.oneByte))
+      try left.writer.write([UInt8](repeating: 0, count: 256), prefixedBy: LengthPrefix(.oneByte))
     }
     #expect(error?.isFrameTooLong == true)
   }

@@ -222,6 +222,28 @@ struct FrameQueueTests {
     #expect(feed.answers == [.frame("one", 0), .frame("two", 1), .ended])
   }
 
+  // G7
+  @Test("an owner who always reads again is answered while bytes are left, and then told of the end")
+  func readsAgain() {
+    var queue = FrameQueue()
+    queue.enqueue(.exactly(9), tag: 0)
+    queue.bytesArrived(Array("one\ntwo".utf8))
+    queue.streamEnded()
+    #expect(queue.next(now: 0) == .failed(.frame(.cut, "read"), tag: 0))
+    queue.enqueue(.line(), tag: 1)
+    #expect(queue.next(now: 0) == .frame(Array("one".utf8), tag: 1))
+    queue.enqueue(.exactly(9), tag: 2)
+    #expect(queue.next(now: 0) == .ended(nil))
+    #expect(queue.unread == Array("two".utf8))
+    var all = FrameQueue()
+    for tag in 0..<3 { all.enqueue(.toEnd(), tag: tag) }
+    all.bytesArrived([120])
+    all.streamEnded()
+    #expect(all.next(now: 0) == .frame([120], tag: 0))
+    #expect(all.next(now: 0) == .frame([], tag: 1))
+    #expect(all.next(now: 0) == .ended(nil))
+  }
+
   // G8
   @Test("a failure is told by the read that cannot be answered, behind the bytes that came before it")
   func failures() {

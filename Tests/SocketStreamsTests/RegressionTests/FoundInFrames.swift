@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Faults of the frames that reading the code found.
+// Faults of the frames that reading the code, or trying to use them, found.
 import SocketStreams
 import Testing
 
@@ -155,5 +155,31 @@ struct FoundInFrames {
     }
     mine.close()
     other.close()
+  }
+
+  @Test(
+    "an owner who reads again whatever happens does not keep the base's thread for itself",
+    arguments: [true, false])
+  func readsAgain(endless: Bool) throws {
+    let (mine, other) = try StreamPair.connected()
+    let base = try EventBase.startThread()
+    let ended = Gate()
+    let reader = FramedReader(mine.input, on: base) { reader, event in
+      switch event {
+      case .frame, .failed: reader.read(endless ? .exactly(0) : .line())
+      case .ended: ended.open()
+      case .opened, .partial, .timeLimitPassed: break
+      }
+    }
+    reader.read(endless ? .exactly(0) : .line())
+    mine.open()
+    other.open()
+    other.close()
+    let turned = Gate()
+    base.schedule(after: .milliseconds(20)) { turned.open() }
+    #expect(turned.wait(seconds: 20))
+    #expect(endless || ended.wait(seconds: 20))
+    reader.close()
+    mine.close()
   }
 }
