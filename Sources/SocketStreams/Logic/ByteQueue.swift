@@ -35,8 +35,10 @@ package struct ByteQueue: Sendable {
       storage.replaceSubrange(head - bytes.count..<head, with: bytes)
       head -= bytes.count
     } else {
-      storage.replaceSubrange(..<head, with: bytes)
-      head = 0
+      // With room for more of it, so that bytes that are put back one by one do not move all the others each time.
+      let room = count / 8
+      storage.replaceSubrange(..<head, with: repeatElement(0, count: room) + bytes)
+      head = room
     }
   }
 
