@@ -78,7 +78,7 @@ struct ReplyReader {
   mutating func received(_ frame: [UInt8]) throws(ReplyError) -> Turn {
     switch state {
     case .statusLine: try receivedStatusLine(frame)
-    case .fields(let head): try receivedField(frame, head)
+    case .fields: try receivedField(frame)
     case .body(let left): receivedBody(frame, left: left)
     case .bodyToEnd: receivedBody(frame, next: .bodyToEnd)
     case .chunkSize: try receivedChunkSize(frame)
@@ -126,10 +126,12 @@ struct ReplyReader {
     return turn(.framing, .fields(head))
   }
 
-  private mutating func receivedField(_ frame: [UInt8], _ head: ReplyHead) throws(ReplyError) -> Turn {
+  private mutating func receivedField(_ frame: [UInt8]) throws(ReplyError) -> Turn {
+    guard case .fields(var head) = state else { return turn(.framing, state) }
+    // Nobody else has the header now: adding to it copies nothing.
+    state = .statusLine
     let line = ReplyText.withoutEnd(frame)
     if !line.isEmpty {
-      var head = head
       try head.add(line)
       try count(frame, or: .headTooLong(limit: Self.headLimit))
       return turn(.framing, .fields(head))
