@@ -170,11 +170,11 @@ public final class FramedReader: @unchecked Sendable {
   /// their turn; it announces what is left of itself.
   private func pass() {
     guard lock.withLock({ turn.begin() }) else { return }
-    var (hasReceived, hasLooked, told) = (false, false, 0)
+    var (hasReceived, hasLooked, hasAsked, told) = (false, false, false, 0)
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
-      let action = nextAction(hasReceived: hasReceived, hasLooked: hasLooked, now: now)
+      let action = nextAction(hasLooked: hasLooked, mayAsk: !hasReceived && !hasAsked, now: now)
       let handler = turn.handler
       lock.unlock()
       switch action {
@@ -184,6 +184,7 @@ public final class FramedReader: @unchecked Sendable {
         told += 1
         if told == FramedTurn<FramedReader, FramedReadEvent>.longest { return goOnLater() }
       case .ask(let event):
+        hasAsked = true
         handler?.call(self, event)
         lock.withLock { answered() }
       case .read(let count): hasReceived = receive(atMost: count)
@@ -198,7 +199,7 @@ public final class FramedReader: @unchecked Sendable {
   }
 
   /// The lock is held.
-  private func nextAction(hasReceived: Bool, hasLooked: Bool, now: UInt64) -> Action {
+  private func nextAction(hasLooked: Bool, mayAsk: Bool, now: UInt64) -> Action {
     guard turn.handler != nil else { return rest(until: nil) }
     switch queue.next(now: now) {
     case .frame(let bytes, let tag): return .tell(.frame(bytes, tag: tag))
@@ -209,18 +210,19 @@ public final class FramedReader: @unchecked Sendable {
       if turn.closesAfterWork { return .end(nil, turn.end()) }
       return isAnnounced && !hasLooked ? .lookForEnd : rest(until: nil)
     case .read(let count):
-      guard isAnnounced else { return wait(hasReceived: hasReceived, now: now) }
+      guard isAnnounced else { return wait(mayAsk: mayAsk, now: now) }
       isAnnounced = false
       return .read(atMost: count)
     }
   }
 
   /// The first read needs bytes, and nothing says that there are any. The lock is held.
-  private func wait(hasReceived: Bool, now: UInt64) -> Action {
+  private func wait(mayAsk: Bool, now: UInt64) -> Action {
     switch queue.wait(now: now) {
     case .until(let deadline): return rest(until: deadline)
-    // Bytes that are there win over the limit, and where some were there may be more.
-    case .timeLimitPassed where hasReceived: return rest(until: now)
+    // Bytes that are there win over the limit, and where some were there may be more. And asked once a pass: an owner whose
+    // answer is over before it returns would keep the thread for itself.
+    case .timeLimitPassed where !mayAsk: return rest(until: now)
     case .timeLimitPassed(let tag, let elapsed, let count):
       turn.ask()
       return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))

@@ -169,8 +169,10 @@ public final class FramedWriter: @unchecked Sendable {
       case .success(let count):
         queue.sent(count ?? 0, now: SystemCalls.monotonicNow())
         isBlocked = (count ?? 0) < bytes.count && !sawRoom
-        // No event tells the base's thread of the limit.
-        missedPass = missedPass || (isBlocked && queue.hasTimeLimit)
+        // No event tells the base's thread of the limit; nor, if the last byte that there was room for in memory was taken,
+        // of the write, until the peer reads.
+        let isHeldBack = isBlocked && queue.hasTimeLimit || queue.hasAnswer && stream.writer.isFullInMemory
+        missedPass = missedPass || isHeldBack
       case .failure(let error):
         queue.givenUp(error)
         missedPass = true
@@ -212,14 +214,14 @@ public final class FramedWriter: @unchecked Sendable {
   /// Sends what is queued and tells what is done. An event of room, which follows each write, gets here.
   private func pass() {
     guard lock.withLock({ turn.begin() }) else { return }
-    var told = 0
+    var (told, hasAsked) = (0, false)
     while true {
       let now = SystemCalls.monotonicNow()
       lock.lock()
       if !isSending, let stream { send(stream) }
       // What another thread is sending just now is told when it has done so.
       missedPass = isSending
-      let action = nextAction(now: now)
+      let action = nextAction(hasAsked: hasAsked, now: now)
       let handler = turn.handler
       lock.unlock()
       switch action {
@@ -229,6 +231,7 @@ public final class FramedWriter: @unchecked Sendable {
         told += 1
         if told == FramedTurn<FramedWriter, FramedWriteEvent>.longest { return goOnLater() }
       case .ask(let event):
+        hasAsked = true
         handler?.call(self, event)
         lock.withLock { answered() }
       case .end(let error, let ending): return end(error, ending)
@@ -239,12 +242,16 @@ public final class FramedWriter: @unchecked Sendable {
   }
 
   /// The lock is held.
-  private func nextAction(now: UInt64) -> Action {
+  private func nextAction(hasAsked: Bool, now: UInt64) -> Action {
     guard turn.handler != nil else { return rest(until: nil) }
     switch queue.next(now: now) {
     case .written(let tag): return .tell(.written(tag: tag))
     case .partial(let count, let total, let tag): return .tell(.partial(count: count, total: total, tag: tag))
     case .failed(let error, let tag, let count): return .tell(.failed(error, tag: tag, count: count))
+    // What another thread is sending just now may be progress, and it is told when it has done so. Otherwise asked once a
+    // pass: an owner whose answer is over before it returns would keep the thread for itself.
+    case .timeLimitPassed where isSending: return rest(until: nil)
+    case .timeLimitPassed where hasAsked: return rest(until: now)
     case .timeLimitPassed(let tag, let elapsed, let count):
       turn.ask()
       return .ask(.timeLimitPassed(tag: tag, elapsed: Duration(clamping: elapsed), count: count))

@@ -43,8 +43,10 @@ package struct WriteQueue: Sendable {
     }
   }
 
-  /// Small writes are put together up to this size, so that a queue of them takes one call.
-  private static let gathered = 65_536
+  /// Small writes are put together up to this size, so that a queue of them takes one call: to less when less was taken
+  /// the last time, since what is not taken has been copied in vain.
+  private static let mostGathered = 65_536
+  private static let leastGathered = 4_096
   private static let small = 16_384
 
   private let limit: Int
@@ -57,6 +59,7 @@ package struct WriteQueue: Sendable {
   private var current = 0
   /// Bytes were given out to be sent, and nothing has made them void since.
   private var isOffered = false
+  private var gathered = WriteQueue.mostGathered
   /// Since when the current one has waited without progress.
   private var start: UInt64?
   private var extra: UInt64?
@@ -97,7 +100,10 @@ package struct WriteQueue: Sendable {
   /// Every write fails with `error`: given up by its owner, or the stream has failed. Bytes that are being sent at this
   /// moment are not counted.
   package mutating func givenUp(_ error: StreamError) {
-    for index in current..<writes.count where !writes[index].isDone { writes[index].failure = error }
+    for index in current..<writes.count where !writes[index].isDone {
+      writes[index].failure = error
+      writes[index].pieces = []
+    }
     current = writes.count
     byteCount = 0
     (isOffered, start, extra) = (false, nil, nil)
@@ -120,6 +126,7 @@ package struct WriteQueue: Sendable {
   package mutating func sent(_ count: Int, now: UInt64) {
     guard count > 0, isOffered else { return }
     isOffered = false
+    gathered = min(max(2 * count, WriteQueue.leastGathered), WriteQueue.mostGathered)
     byteCount -= count
     var left = count
     while left > 0 {
@@ -159,13 +166,14 @@ package struct WriteQueue: Sendable {
 
   private func gather() -> ArraySlice<UInt8> {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(min(byteCount, WriteQueue.gathered))
+    bytes.reserveCapacity(min(byteCount, gathered))
     for write in writes[current...] where !write.isDone {
-      bytes.append(contentsOf: write.rest.prefix(WriteQueue.gathered - bytes.count))
+      bytes.append(contentsOf: write.rest.prefix(gathered - bytes.count))
       for piece in write.pieces[(write.piece + 1)...] {
-        bytes.append(contentsOf: piece.prefix(WriteQueue.gathered - bytes.count))
+        if bytes.count == gathered { return bytes[...] }
+        bytes.append(contentsOf: piece.prefix(gathered - bytes.count))
       }
-      if bytes.count == WriteQueue.gathered { break }
+      if bytes.count == gathered { return bytes[...] }
     }
     return bytes[...]
   }

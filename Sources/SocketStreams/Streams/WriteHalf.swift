@@ -108,6 +108,11 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     }
   }
 
+  /// Whether there is no room, and no kernel that takes bytes away by itself.
+  var isFullInMemory: Bool {
+    endpoint.lock.withLock { !endpoint.transport.usesDescriptor && !endpoint.transport.acceptsBytes }
+  }
+
   /// Whether a write of one byte would be taken.
   var canAcceptBytes: Bool {
     endpoint.lock.withLock {

@@ -115,27 +115,6 @@ struct FoundInFrames {
     withExtendedLifetime(reader) {}
   }
 
-  @Test("a reader and a writer that have gone leave no timer behind")
-  func timers() throws {
-    let base = try EventBase.startThread()
-    let leaks = LeakCheck()
-    do {
-      let link = try TCPLink.narrow()
-      let framed = FramedLink(link.pair, on: base)
-      _ = try fill(link.pair.output)
-      let witness = Gate()
-      leaks.watch(object: witness)
-      framed.reader.read(.line(), timeout: .seconds(3_600))
-      framed.writer.write([1], timeout: .seconds(3_600))
-      base.sync {}
-      leaks.watch(object: framed.reader)
-      leaks.watch(object: framed.writer)
-      leaks.watch(pair: link.pair)
-      link.pair.abort()
-    }
-    leaks.expectNone()
-  }
-
   @Test("a read that another thread queues while an announcement is looked at finds its bytes")
   func readDuringLook() throws {
     let (mine, other) = try StreamPair.connected()
