@@ -141,11 +141,14 @@ final class ListeningSocket: LoopItem, @unchecked Sendable {
       installed = loop
       event = EventHandle(loop.handle, fd: fd, [.readable, .persist], target: self)
     }
-    let isPaused = paused
+    let (isPaused, isHere) = (paused, installed === loop)
     lock.unlock()
-    // Whatever the reason for this call, waiting for room or descriptors ends: it is tried again.
-    resumption = 0
-    if isPaused { event?.delete() } else { event?.add() }
+    // Whatever the reason for this call, waiting for room or descriptors ends: it is tried again. Elsewhere another thread
+    // has the event.
+    if isHere {
+      resumption = 0
+      if isPaused { event?.delete() } else { event?.add() }
+    }
     if let next, next !== loop { next.perform { self.service(on: next) } }
     closeIfDone()
     withExtendedLifetime(dropped) {}
