@@ -195,8 +195,9 @@ actor ChatClient: NetworkTask {
     let text = String(decoding: line, as: UTF8.self)
     tellEvent("read line \(line.count)")
     counts.lineCame()
-    history.add(text)
-    if plan.printsLines { print(text) }
+    let shown = PlainText.shown(text)
+    history.add(shown)
+    if plan.printsLines { print(shown) }
     readLine()
     perform(conversation.lineArrived(text))
   }

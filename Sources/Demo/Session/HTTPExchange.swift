@@ -98,7 +98,7 @@ actor HTTPExchange {
   private func show(_ line: [UInt8]) {
     guard printsHead else { return }
     var decoder = UTF8Decoder()
-    let text = decoder.decode(Array(ReplyText.withoutEnd(line))) + decoder.finish()
+    let text = PlainText.shown(decoder.decode(Array(ReplyText.withoutEnd(line))) + decoder.finish())
     guard !text.isEmpty else { return }
     printer.tell { $0.write(text + "\n") }
   }

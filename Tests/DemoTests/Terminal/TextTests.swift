@@ -4,6 +4,17 @@ import Testing
 
 @testable import Demo
 
+@Suite("Text from outside", .timeLimit(.minutes(2)))
+struct PlainTextTests {
+  @Test(
+    "what would steer a terminal is shown as a replacement mark, and nothing else is changed",
+    arguments: [
+      ("plain, \t\u{4F60}\u{1F600}", "plain, \t\u{4F60}\u{1F600}"), ("\u{1B}[2Jgone", "\u{FFFD}[2Jgone"),
+      ("a\u{7}\u{0}\rb\u{7F}\u{9B}c", "a\u{FFFD}\u{FFFD}\u{FFFD}b\u{FFFD}\u{FFFD}c"), ("", ""),
+    ])
+  func shown(_ text: String, _ expected: String) { #expect(PlainText.shown(text) == expected) }
+}
+
 @Suite("JSON", .timeLimit(.minutes(2)))
 struct JSONTextTests {
   @Test("an object is one line, with its members in order")
