@@ -7,23 +7,22 @@ import SocketStreams
 struct ByteSource: Sendable {
   typealias Piece = InputFile.Piece
 
-  private enum Storage: Sendable {
-    case memory([UInt8])
-    /// A file, and the thread that reads it.
-    case file(InputFile, reader: EventBase)
-  }
-
   /// What messages call it.
   let name: String
   /// What is sent after the last piece.
   let suffix: [UInt8]
-  private let storage: Storage
+  private let memory: [UInt8]
+  // Not cases of one enum: a pointer that says also which case it is of is not found by the leak sanitizer.
+  private let file: InputFile?
+  /// The thread that reads the file.
+  private let reader: EventBase?
 
   /// Bytes that are there.
   init(_ bytes: [UInt8], suffix: [UInt8]) {
     name = "text"
     self.suffix = suffix
-    storage = .memory(bytes)
+    memory = bytes
+    (file, reader) = (nil, nil)
   }
 
   /// A file, or standard input for `-`.
@@ -31,9 +30,10 @@ struct ByteSource: Sendable {
   init(file path: String, suffix: [UInt8]) throws(OutputFailure) {
     name = path == "-" ? "standard input" : path
     self.suffix = suffix
-    let file = try InputFile(path)
+    memory = []
+    file = try InputFile(path)
     do {
-      storage = .file(file, reader: try EventBase.startThread(named: "input"))
+      reader = try EventBase.startThread(named: "input")
     } catch {
       throw .failed(error.code)
     }
@@ -41,19 +41,17 @@ struct ByteSource: Sendable {
 
   /// How many bytes there are with the suffix, if that is known.
   var count: Int? {
-    switch storage {
-    case .memory(let bytes): bytes.count + suffix.count
-    case .file(let file, _): file.count.map { $0 + suffix.count }
-    }
+    guard let file else { return memory.count + suffix.count }
+    return file.count.map { $0 + suffix.count }
   }
 
   /// All bytes with the suffix, if they are in memory.
-  var bytes: [UInt8]? { if case .memory(let bytes) = storage { bytes + suffix } else { nil } }
+  var bytes: [UInt8]? { file == nil ? memory + suffix : nil }
 
   /// Has `deliver` called with the piece at `offset` of a file, on another thread. Standard input goes on where it is,
   /// whatever the offset.
   func read(at offset: Int, _ deliver: @escaping @Sendable (Piece) -> Void) {
-    guard case .file(let file, let reader) = storage else { return deliver(.end) }
+    guard let file, let reader else { return deliver(.end) }
     reader.execute { deliver(file.read(at: offset)) }
   }
 }
