@@ -240,13 +240,14 @@ struct ListenerTests {
       var limit = rlimit()
       getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let usual = limit.rlim_cur
-      // None below the limit is free: fill the holes.
-      let highest = descriptors.max()!
-      var fillers: [Int32] = []
-      while let fd = Optional(dup(0)), fd < highest { fillers.append(fd) }
-      limit.rlim_cur = rlim_t(highest + 2)
+      limit.rlim_cur = rlim_t(descriptors.max()! + 2)
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      #expect(dup(0) == -1 && errno == EMFILE)
+      // None below the limit is free: fill the holes, also those that a thread of the runtime leaves a little later.
+      for _ in 0..<3 {
+        while dup(0) >= 0 {}
+        #expect(errno == EMFILE)
+        pass(server.base)
+      }
       server.start()
       pass(server.base)
       #expect(loopTime(of: server.base, over: 0.5) < 0.05)
