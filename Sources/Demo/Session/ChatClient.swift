@@ -20,9 +20,7 @@ struct ChatPlan: Sendable {
 actor ChatClient: NetworkTask {
   /// A connection.
   private struct Link {
-    let pair: StreamPair
-    let reader: FramedReader
-    let writer: FramedWriter
+    let connection: FramedConnection
     var isOpen = false
     /// How many lines were written.
     var sent = 0
@@ -106,19 +104,18 @@ actor ChatClient: NetworkTask {
   func use(_ pair: StreamPair) {
     linkNumber += 1
     let number = linkNumber
-    let reader = FramedReader(pair.input, on: base) { [self] _, event in
+    let connection = FramedConnection(pair, on: base) { [self] event in
       assumeIsolated { $0.readEvent(event, from: number) }
-    }
-    let writer = FramedWriter(pair.output, on: base) { [self] _, event in
+    } write: { [self] event in
       assumeIsolated { $0.writeEvent(event, from: number) }
     }
-    link = Link(pair: pair, reader: reader, writer: writer)
+    link = Link(connection: connection)
     readLine()
   }
 
   private func readLine() {
     isPaused = unprinted >= Self.printingLimit
-    if !isPaused { link?.reader.read(.line(limit: Self.lineLimit)) }
+    if !isPaused { link?.connection.reader.read(.line(limit: Self.lineLimit)) }
   }
 
   private func readEvent(_ event: FramedReadEvent, from number: Int) {
@@ -158,9 +155,11 @@ actor ChatClient: NetworkTask {
     guard let link, !link.isOpen else { return }
     self.link?.isOpen = true
     outcome.connections += 1
-    for attempt in link.pair.input.property(.connectAttempts) ?? [] { tellEvent(attempt.eventLine) }
-    if let address = link.pair.input.property(.remoteAddress) { tellEvent("attempt \(address)") }
-    if plan.isVerbose, let local = link.pair.input.property(.localAddress), !local.isUnix {
+    for attempt in link.connection.pair.input.property(.connectAttempts) ?? [] {
+      tellEvent(attempt.eventLine)
+    }
+    if let address = link.connection.pair.input.property(.remoteAddress) { tellEvent("attempt \(address)") }
+    if plan.isVerbose, let local = link.connection.pair.input.property(.localAddress), !local.isUnix {
       note("from \(local)")
     }
     perform(conversation.connected())
@@ -260,7 +259,7 @@ actor ChatClient: NetworkTask {
   private func send(_ bytes: [UInt8]) {
     guard let link else { return }
     self.link?.sent += 1
-    link.writer.write(bytes, timeout: target.timeout, tag: link.sent + 1)
+    link.connection.writer.write(bytes, timeout: target.timeout, tag: link.sent + 1)
   }
 
   private func awaitAnswer() {
@@ -272,7 +271,7 @@ actor ChatClient: NetworkTask {
 
   private func leave() {
     tellEvent("write close")
-    link?.writer.closeAfterWrites()
+    link?.connection.writer.closeAfterWrites()
     base.schedule(after: min(target.timeout, Self.leavingLimit)) { [weak self] in
       self?.assumeIsolated { client in
         guard let link = client.link else { return }
@@ -307,12 +306,8 @@ actor ChatClient: NetworkTask {
 
   private func closeLink(abruptly: Bool) {
     guard let link = link.take() else { return }
-    outcome.received += Int(link.pair.input.property(.bytesRead) ?? 0)
-    outcome.sent += Int(link.pair.output.property(.bytesWritten) ?? 0)
-    // First: a pair that is closed already goes on to send what the kernel has.
-    if abruptly { link.pair.abort() }
-    link.reader.close()
-    link.writer.close()
+    outcome.count(link.connection)
+    link.connection.close(abruptly: abruptly)
   }
 
   // MARK: - Telling

@@ -19,9 +19,7 @@ struct ChatServerPlan: Sendable {
 actor ChatServer: NetworkTask {
   /// One client's connection.
   private struct Visitor {
-    let pair: StreamPair
-    let reader: FramedReader
-    let writer: FramedWriter
+    let connection: FramedConnection
     /// Nothing more is said to it: it gets what it was told, and then the end.
     var isLeaving = false
     var inputIsOver = false
@@ -98,17 +96,16 @@ actor ChatServer: NetworkTask {
     accepted += 1
     let number = accepted
     lastActivity = .now
-    let reader = FramedReader(pair.input, on: base) { [self] _, event in
+    let connection = FramedConnection(pair, on: base) { [self] event in
       assumeIsolated { $0.readEvent(number, event) }
-    }
-    let writer = FramedWriter(pair.output, on: base) { [self] _, event in
+    } write: { [self] event in
       assumeIsolated { $0.writeEvent(number, event) }
     }
-    visitors[number] = Visitor(pair: pair, reader: reader, writer: writer)
+    visitors[number] = Visitor(connection: connection)
     room.entered(number)
     let local = pair.input.property(.localAddress)
     tell(number, "from \(peer)" + (local.map { " at \($0)" } ?? ""))
-    reader.read(Self.line)
+    connection.reader.read(Self.line)
     pair.open()
   }
 
@@ -118,13 +115,13 @@ actor ChatServer: NetworkTask {
     guard let visitor = visitors[number] else { return }
     switch event {
     case .opened: tell(number, "read openCompleted")
-    case .frame where visitor.isLeaving: visitor.reader.read(.available())
+    case .frame where visitor.isLeaving: visitor.connection.reader.read(.available())
     case .frame(let line, _):
       lastActivity = .now
       counts.lineCame()
       tell(number, "read line \(line.count)")
       // Before what is done about it: that may be the end of this client.
-      visitor.reader.read(Self.line)
+      visitor.connection.reader.read(Self.line)
       perform(room.lineArrived(line, from: number))
     case .failed(let error, _):
       // Any other failure is followed by the end.
@@ -174,11 +171,11 @@ actor ChatServer: NetworkTask {
     for member in members {
       guard let visitor = visitors[member] else { continue }
       // Asked here: that a write did not fit would be told after those before it, to a client that reads.
-      let waiting = visitor.writer.queuedByteCount
+      let waiting = visitor.connection.writer.queuedByteCount
       if waiting + bytes.count > plan.queueLimit {
         slow.append((member, waiting))
       } else {
-        visitor.writer.write(bytes)
+        visitor.connection.writer.write(bytes)
       }
     }
     for (member, waiting) in slow { drop(member, waiting) }
@@ -215,20 +212,16 @@ actor ChatServer: NetworkTask {
     }
     guard !visitor.isLeaving else { return }
     visitors[number]?.isLeaving = true
-    visitor.reader.read(.available())
-    visitor.writer.closeAfterWrites()
+    visitor.connection.reader.read(.available())
+    visitor.connection.writer.closeAfterWrites()
   }
 
   /// Lets go of a connection.
   private func finish(_ number: Int, abruptly: Bool) {
     guard let visitor = visitors.removeValue(forKey: number) else { return }
     outcome.connections += 1
-    outcome.received += Int(visitor.pair.input.property(.bytesRead) ?? 0)
-    outcome.sent += Int(visitor.pair.output.property(.bytesWritten) ?? 0)
-    // First: a pair that is closed already goes on to send what the kernel has.
-    if abruptly { visitor.pair.abort() }
-    visitor.reader.close()
-    visitor.writer.close()
+    outcome.count(visitor.connection)
+    visitor.connection.close(abruptly: abruptly)
     tell(number, "closed")
     reportIfDone()
   }

@@ -32,7 +32,7 @@ actor HTTPClient: NetworkTask {
   private var isFinished = false
   private var typed: TypedRequests
   private var inputHasEnded = false
-  private var connection: HTTPConnection?
+  private var connection: FramedConnection?
   private var isOpen = false
   /// Whether a request was sent over the connection.
   private var isUsed = false
@@ -76,11 +76,13 @@ actor HTTPClient: NetworkTask {
   private func connect() {
     guard !isFinished else { return }
     (isOpen, isUsed, isEndTold) = (false, false, false)
-    connection = HTTPConnection(plan.target.makePair(), on: base) { [self] event in
+    let connection = FramedConnection(plan.target.makePair(), on: base) { [self] event in
       assumeIsolated { $0.heard(event) }
     } write: { [self] event in
       assumeIsolated { $0.heard(event) }
     }
+    self.connection = connection
+    connection.pair.open()
   }
 
   private func disconnect(abruptly: Bool = false) {

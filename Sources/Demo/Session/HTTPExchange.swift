@@ -18,7 +18,7 @@ actor HTTPExchange {
 
   private nonisolated let base: EventBase
   private let request: TypedRequests.Request
-  private let connection: HTTPConnection
+  private let connection: FramedConnection
   private let timeout: Duration
   private let printsHead: Bool
   private let printer: Printer
@@ -40,7 +40,7 @@ actor HTTPExchange {
 
   /// - Parameter report: Called once, on the network's thread, unless ``cancel()`` comes first.
   init(
-    _ request: TypedRequests.Request, over connection: HTTPConnection, timeout: Duration, printsHead: Bool,
+    _ request: TypedRequests.Request, over connection: FramedConnection, timeout: Duration, printsHead: Bool,
     on base: EventBase, printer: Printer, store: ReplyStore, report: @escaping @Sendable (Outcome) -> Void
   ) {
     self.base = base
