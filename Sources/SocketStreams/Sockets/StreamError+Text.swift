@@ -10,16 +10,16 @@ extension StreamError: CustomStringConvertible {
     case .posix: Self.text(ofErrno: code)
     case .resolver: Self.text(ofResolverCode: code)
     case .streams: Misuse(rawValue: code)?.text ?? Frame(rawValue: code)?.text ?? "unknown failure"
-    case .tls: "TLS failure"
+    case .tls: TLS(rawValue: code)?.text ?? "TLS failure"
     case .http: "HTTP failure"
     default: "unknown failure"
     }
   }
 
-  /// The operation, the reason and the code: `connect: Connection refused (POSIX 111)`. The addresses that were tried
-  /// follow, with the reason for each.
+  /// The operation, the reason and the code: `connect: Connection refused (POSIX 111)`. What the failing library says,
+  /// and the addresses that were tried, follow.
   public var description: String {
-    var text = "\(operation): \(reason) (\(domain) \(code))"
+    var text = "\(operation): \(reason) (\(domain) \(code)\(detail.isEmpty ? "" : ": \(detail)"))"
     if !attempts.isEmpty { text += "; tried " + attempts.map(\.description).joined(separator: ", ") }
     return text
   }
@@ -81,6 +81,43 @@ extension StreamError.Frame {
     case .cut: "the stream ended before the frame was whole"
     case .tooLong: "the frame is over its limit"
     case .malformed: "the frame is malformed"
+    }
+  }
+}
+
+extension StreamError.TLS {
+  fileprivate var text: String {
+    switch self {
+    case .protocolError: "the peer does not speak TLS properly"
+    case .closedWithoutNotice: "the connection was cut without the end of TLS"
+    case .chainInvalid: "the certificate chain is not valid"
+    case .badCertificate: "the certificate cannot be used"
+    case .cryptoFailed: "cryptography failed"
+    case .internalError: "internal TLS failure"
+    case .unknownRoot: "the certificate is of an authority that is not trusted"
+    case .unknownIssuer: "the issuer of the certificate is not known"
+    case .certificateExpired: "the certificate has expired"
+    case .certificateNotYetValid: "the certificate is not valid yet"
+    case .noCommonVersion: "no TLS version in common"
+    case .peerBadCertificate: "the peer refused the certificate"
+    case .peerUnsupportedCertificate: "the peer does not use such certificates"
+    case .peerCertificateRevoked: "the peer says that the certificate was revoked"
+    case .peerCertificateExpired: "the peer says that the certificate has expired"
+    case .peerCertificateUnknown: "the peer did not accept the certificate"
+    case .peerUnknownIssuer: "the peer does not know the certificate's issuer"
+    case .peerAccessDenied: "the peer denied access"
+    case .peerHandshakeFailure: "the peer could not agree to a connection"
+    case .peerInternalError: "the peer had an internal error"
+    case .peerAlert: "the peer ended the connection with an alert"
+    case .wrongHost: "the certificate is for another host"
+    case .badRecord: "a record was damaged"
+    case .badSettings: "the TLS settings cannot be used"
+    case .noCommonCipher: "no cipher in common"
+    case .certificateRequired: "a certificate is required"
+    case .unrecognizedName: "the server does not have that name"
+    case .certificateRevoked: "the certificate was revoked"
+    case .noCommonProtocol: "no application protocol in common"
+    case .notApproved: "the certificate was not approved"
     }
   }
 }

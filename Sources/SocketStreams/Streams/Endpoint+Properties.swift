@@ -29,6 +29,7 @@ extension Endpoint {
       case .keepAlive: keepAlive
       case .sendBufferSize: option(SocketOption.sendBuffer) ?? plan?.options.sendBufferSize
       case .receiveBufferSize: option(SocketOption.receiveBuffer) ?? plan?.options.receiveBufferSize
+      case .securitySettings, .securityPeer: nil
       }
     }
   }
@@ -117,7 +118,7 @@ extension Endpoint {
       guard let size = value as? Int32, size > 0 else { return false }
       return set(SocketOption.receiveBuffer, size) { $0.receiveBufferSize = size }
     case .nativeHandle, .remoteHostName, .remotePortNumber, .remoteAddress, .localAddress, .connectAttempts,
-      .bytesRead, .bytesWritten, .queuedByteCount:
+      .bytesRead, .bytesWritten, .queuedByteCount, .securitySettings, .securityPeer:
       return false
     }
     return true

@@ -16,6 +16,7 @@ package enum StreamPropertyName: Sendable, CaseIterable {
   case connectTimeout, connectAttempts, readTimeout, writeTimeout, idleTimeout, lingerTimeout
   case inputLimit, outputLimit, outputHardLimit, bytesRead, bytesWritten, queuedByteCount
   case noDelay, keepAlive, sendBufferSize, receiveBufferSize
+  case securitySettings, securityPeer
 }
 
 extension StreamProperty<Int32> {

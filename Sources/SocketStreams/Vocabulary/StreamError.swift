@@ -13,7 +13,7 @@ public struct StreamError: Error, Hashable, Sendable {
     public init(rawValue: Int) { self.rawValue = rawValue }
     /// The code is an `errno`. Corresponds to `kCFStreamErrorDomainPOSIX`.
     public static let posix = Domain(rawValue: 1)
-    /// The code is a TLS failure. Corresponds to `kCFStreamErrorDomainSSL`.
+    /// The code is a TLS failure, ``StreamError/TLS``. Corresponds to `kCFStreamErrorDomainSSL`.
     public static let tls = Domain(rawValue: 3)
     /// The code is an HTTP failure. Corresponds to `kCFStreamErrorDomainHTTP`.
     public static let http = Domain(rawValue: 4)
@@ -55,13 +55,19 @@ public struct StreamError: Error, Hashable, Sendable {
   public let operation: String
   /// The addresses that were tried, in order, and why each failed. Empty unless connecting failed.
   public let attempts: [ConnectAttempt]
+  /// What the library that failed says itself, for people: OpenSSL's words, for instance. Empty if there is nothing to
+  /// add to the reason.
+  public let detail: String
 
   /// Describes a failure.
-  public init(_ domain: Domain, code: Int32, operation: String, attempts: [ConnectAttempt] = []) {
+  public init(
+    _ domain: Domain, code: Int32, operation: String, attempts: [ConnectAttempt] = [], detail: String = ""
+  ) {
     self.domain = domain
     self.code = code
     self.operation = operation
     self.attempts = attempts
+    self.detail = detail
   }
 
   /// Describes a failed system call by its `errno`.
