@@ -44,7 +44,9 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     init(_ error: StreamError) { self.error = error }
   }
 
-  init(_ transport: any StreamTransport, ownsDescriptor: Bool, from origin: ConnectionOrigin = .existing) {
+  init(
+    _ transport: any StreamTransport, ownsDescriptor: Bool, from origin: ConnectionOrigin = ConnectionOrigin()
+  ) {
     self.transport = transport
     direct = (transport as? SocketTransport).map { Uncounted($0) }
     self.origin = origin
@@ -61,7 +63,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   }
 
   /// Where to connect to, and how; `nil` for what exists already.
-  var plan: ConnectPlan? { if case .connecting(let plan) = origin { plan } else { nil } }
+  var plan: ConnectPlan? { origin.plan }
 
   /// The first hard failure; what both halves report.
   var failure: StreamError? { firstFailure?.error }
@@ -235,7 +237,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// Lets go of the connection, and tells those who want to know. Called once, no lock held.
   func end(_ farewell: Farewell) {
     farewell.perform()
-    if case .accepted(let keeper) = origin { keeper.pairEnded(self) }
+    origin.keeper?.pairEnded(self)
     let told = lock.withLock {
       isOver = true
       return waiters?.takeEndings() ?? []

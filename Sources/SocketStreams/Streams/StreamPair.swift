@@ -25,7 +25,8 @@ public struct StreamPair: Sendable {
       case .direct: SocketTransport()
       case .bufferevent: BuffereventTransport()
       }
-    self.init(Endpoint(transport, ownsDescriptor: true, from: .connecting(ConnectPlan(target, options))))
+    let origin = ConnectionOrigin(plan: ConnectPlan(target, options))
+    self.init(Endpoint(transport, ownsDescriptor: true, from: origin))
   }
 
   // MARK: - Connecting
@@ -93,7 +94,7 @@ public struct StreamPair: Sendable {
     self.init(
       Endpoint(
         SocketTransport(socket.release(), .connected, isLent: false), ownsDescriptor: true,
-        from: keeper.map { .accepted($0) } ?? .existing))
+        from: ConnectionOrigin(keeper: keeper)))
   }
 
   /// Streams on a whole `bufferevent` that lives on `base`: a host's own, a filter, one with TLS or rate limits.
