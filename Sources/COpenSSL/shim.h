@@ -32,6 +32,7 @@ static inline void ss_ctx_set_read_ahead(SSL_CTX *context, int on) { SSL_CTX_set
 static inline int ss_ctx_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }
+static inline void ss_set_mode(SSL *ssl, long mode) { SSL_set_mode(ssl, mode); }
 static inline int ss_set_host_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline void ss_ctx_set_servername_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *), void *argument) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);

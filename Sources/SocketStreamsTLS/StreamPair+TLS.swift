@@ -3,6 +3,6 @@
 
 #if TLS
 
-public import SocketStreams
+internal import SocketStreams
 
 #endif
