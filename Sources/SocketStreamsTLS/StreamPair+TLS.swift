@@ -3,6 +3,5 @@
 
 #if TLS
 
-internal import SocketStreams
 
 #endif
