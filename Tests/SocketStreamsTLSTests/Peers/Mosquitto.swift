@@ -24,7 +24,9 @@ final class Mosquitto {
         "certfile \(made.certificate("localhost"))", "keyfile \(made.key("localhost"))", "",
       ]
       let text = Array(lines.joined(separator: "\n").utf8)
-      guard ftruncate(fd, 0) == 0, pwrite(fd, text, text.count, 0) == text.count else { throw RawFailure("write") }
+      guard ftruncate(fd, 0) == 0, pwrite(fd, text, text.count, 0) == text.count else {
+        throw RawFailure("write")
+      }
       let server = try ServerProcess("mosquitto", ["-c", file])
       do {
         try server.acceptConnections(on: port, seconds: 60)

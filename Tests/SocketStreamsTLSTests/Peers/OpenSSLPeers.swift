@@ -43,7 +43,8 @@ enum OpenSSLPeer {
     let made = TestCertificates.shared
     let server = try TypedProcess(
       "openssl",
-      ["s_server", "-accept", "127.0.0.1:0", "-cert", made.certificate(name), "-key", made.key(name)] + options)
+      ["s_server", "-accept", "127.0.0.1:0", "-cert", made.certificate(name), "-key", made.key(name)]
+        + options)
     return (server, try server.process.number(after: "ACCEPT 127.0.0.1:"))
   }
 

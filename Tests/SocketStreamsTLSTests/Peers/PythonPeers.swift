@@ -41,7 +41,8 @@ enum PythonClient {
   static func start(_ mode: String, port: UInt16, _ options: String...) throws -> ServerProcess {
     let trust = ["--ca", TestCertificates.shared.certificate("root")]
     return try ServerProcess(
-      ServerProcess.python, ["-B", "-u", PythonServer.script("tlsc.py"), mode, String(port)] + trust + options)
+      ServerProcess.python,
+      ["-B", "-u", PythonServer.script("tlsc.py"), mode, String(port)] + trust + options)
   }
 }
 
