@@ -69,6 +69,7 @@ struct PeersTests {
     #expect(client.failure == nil)
     // Its command for an update of both sides' keys.
     server.type("K")
+    server.process.expect("SSL_do_handshake -> 1")
     server.type("after the update")
     #expect(try read(17, from: client.pair.input, seconds: 60) == Array("after the update\n".utf8))
     _ = try writeAll(Array("answered\n".utf8), to: client.pair.output)
@@ -77,6 +78,7 @@ struct PeersTests {
     let other = try OpenSSLPeer.client(port: own.port)
     other.process.expect("Verify return code: 0 (ok)")
     other.type("K")
+    other.process.expect("KEYUPDATE")
     other.type("to and fro")
     other.process.expect("to and fro")
   }

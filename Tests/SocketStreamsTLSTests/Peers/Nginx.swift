@@ -12,36 +12,23 @@ final class Nginx {
   let proxyPort: UInt16
   /// Hold the ports for nginx, which shares them: these sockets do not listen, so all connections are nginx's.
   private let reservations: [RefusedPort]
-  private let folder: String
+  private let folder = TemporaryFolder()
   private let server: ServerProcess
 
   /// - Parameters:
   ///   - page: What `/page` has.
   ///   - proxied: The port of a server of ours on 127.0.0.1, whom nginx checks.
   init(page: [UInt8], before proxied: UInt16 = 1) throws {
-    var template = Array("/tmp/nginx-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw RawFailure("mkdtemp") }
-    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    // Its workers run as another user, if it was started by root.
-    chmod(folder, 0o755)
     reservations = try (0..<3).map { _ in try RefusedPort(isShared: true) }
     (port, clientsPort, proxyPort) = (reservations[0].port, reservations[1].port, reservations[2].port)
-    mkdir(folder + "/www", 0o755)
-    try Self.write(page, folder + "/www/page")
-    let text = Self.configuration(folder, port, clientsPort, proxyPort, proxied)
-    try Self.write(Array(text.utf8), folder + "/nginx.conf")
-    server = try ServerProcess("nginx", ["-p", folder, "-c", "nginx.conf"])
+    try Self.write(page, folder.folder("www") + "/page")
+    let text = Self.configuration(folder.path, port, clientsPort, proxyPort, proxied)
+    try Self.write(Array(text.utf8), folder.file("nginx.conf"))
+    server = try ServerProcess("nginx", ["-p", folder.path, "-c", "nginx.conf"])
     for port in [port, clientsPort, proxyPort] { try server.acceptConnections(on: port, seconds: 60) }
   }
 
-  deinit {
-    server.kill()
-    var child = pid_t()
-    var words = ["/bin/rm", "-r", folder].map { strdup($0) } + [nil]
-    defer { words.forEach { free($0) } }
-    guard posix_spawn(&child, "/bin/rm", nil, nil, &words, environ) == 0 else { return }
-    while waitpid(child, nil, 0) < 0, errno == EINTR {}
-  }
+  deinit { server.kill() }
 
   private static func write(_ bytes: [UInt8], _ path: String) throws {
     let fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -71,13 +58,13 @@ final class Nginx {
         access_log off;
       \(temporary.joined(separator: "\n"))
         root \(folder)/www;
-        server { listen 127.0.0.1:\(port) ssl reuseport; \(identity) }
+        server { listen 127.0.0.1:\(port) ssl; \(identity) }
         server {
-          listen 127.0.0.1:\(clientsPort) ssl reuseport; \(identity)
+          listen 127.0.0.1:\(clientsPort) ssl; \(identity)
           ssl_verify_client on; ssl_client_certificate \(made.certificate("root"));
         }
         server {
-          listen 127.0.0.1:\(proxyPort) reuseport;
+          listen 127.0.0.1:\(proxyPort);
           location / {
             proxy_pass https://127.0.0.1:\(proxied);
             proxy_ssl_verify on; proxy_ssl_trusted_certificate \(made.certificate("root"));

@@ -6,13 +6,10 @@ import Glibc
 final class TypedProcess {
   let process: ServerProcess
   private let pipe: Int32
-  private let folder: String
+  private let folder = TemporaryFolder()
 
   init(_ program: String, _ arguments: [String]) throws {
-    var template = Array("/tmp/typed-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw RawFailure("mkdtemp") }
-    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let path = folder + "/input"
+    let path = folder.file("input")
     guard mkfifo(path, 0o600) == 0 else { throw RawFailure("mkfifo") }
     // Open for both, so that nobody waits for the other end.
     pipe = open(path, O_RDWR | O_CLOEXEC)
@@ -23,8 +20,6 @@ final class TypedProcess {
   deinit {
     process.kill()
     close(pipe)
-    unlink(folder + "/input")
-    rmdir(folder)
   }
 
   /// Types a line.
