@@ -38,6 +38,7 @@ static inline void ss_ctx_set_options_always(SSL_CTX *context) {
 }
 static inline void ss_ctx_set_no_tickets(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_TICKET); }
 static inline int ss_ctx_new_index(CRYPTO_EX_free *free) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free); }
+static inline void ss_set_mode(SSL *ssl, long mode) { SSL_set_mode(ssl, mode); }
 static inline int ss_set_host_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline void ss_ctx_set_servername_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *), void *argument) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);
