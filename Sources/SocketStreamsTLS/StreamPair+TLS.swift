@@ -6,22 +6,24 @@
 public import SocketStreams
 
 extension StreamPair {
-  /// Secures both directions: before the pair is opened, all of its bytes; on an open pair, those from here on
-  /// (STARTTLS).
+  /// Secures both directions with TLS: as soon as the pair is connected if it is not open yet, and otherwise from the next
+  /// byte on, as after a protocol's STARTTLS. Any thread may call it, also on a client's call.
   ///
-  /// Bytes that were written before go out first, as they are. The handshake begins by itself as soon as the pair is
-  /// connected; `openCompleted` may come before its end, events of bytes come after it. If it fails, both streams do.
-  /// On an open pair, call this when the peer has agreed, and once all it said has been read: plain bytes that came
-  /// behind that could be anybody's.
+  /// The pair opens when it is connected. Until the handshake is done writes are answered `nil` and nothing can be read; then
+  /// ``StreamEvent/canAcceptBytes`` is told, and ``StreamProperty/tlsPeer`` has what was agreed upon. A handshake that fails
+  /// is the failure of both streams. What was written before is sent before the handshake, as it is.
   ///
-  /// May be called on any thread, and reads files if the system's roots are not known yet. Setting
-  /// ``StreamProperty/tlsSettings`` does the same, and says only whether it worked. To ask again for what was asked
-  /// for already is no error, and changes nothing.
+  /// On an open pair, call this when the peer has agreed and all that it said has been read. The settings are put to use at
+  /// once, which reads the system's roots if they are not known yet. Setting ``StreamProperty/tlsSettings`` does the same,
+  /// and tells only whether it worked.
   ///
-  /// - Throws: ``StreamError/TLS/badSettings`` or ``StreamError/TLS/badCertificate`` if the settings cannot be used;
-  ///   or a misuse: `unsupported` for pairs in memory, `notOpen` for one that is closed or has failed, `secured` for
-  ///   one whose handshake has begun with other settings, `unreadBytes` if bytes have come that were not read, `busy`
-  ///   while bytes are being lent.
+  /// Securing a pair again in the same way changes nothing.
+  /// - Throws: ``StreamError/TLS/badSettings`` and its like if the settings cannot be used;
+  ///   ``StreamError/Misuse/unreadBytes`` if plain bytes were taken in that nobody has read, which may be an attack;
+  ///   ``StreamError/Misuse/secured`` if the pair is being secured in another way; ``StreamError/Misuse/busy`` while bytes are
+  ///   lent; ``StreamError/Misuse/notOpen`` after a close or a failure; ``StreamError/Misuse/unsupported`` for pairs in memory.
+  ///
+  /// Corresponds to setting `kCFStreamPropertySSLSettings`.
   public func startTLS(_ settings: TLSSettings) throws(StreamError) { try secure(with: settings) }
 }
 
