@@ -3,6 +3,5 @@
 
 #if TLS
 
-public import SocketStreams
 
 #endif

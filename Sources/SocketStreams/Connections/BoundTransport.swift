@@ -26,6 +26,7 @@ final class BoundTransport: StreamTransport, @unchecked Sendable {
   var descriptor: Int32? { nil }
   var usesDescriptor: Bool { false }
   var hasSocket: Bool { false }
+  var canBeSecured: Bool { false }
   func end(_ ending: SocketSides.Ending) -> Farewell { .none }
 
   // MARK: - Coming out

@@ -110,7 +110,7 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
     readLoop = watch == .off ? nil : loop
     if watch == .active, writeLoop === loop { hangUpEvent = nil }
     switch watch {
-    case .active:
+    case .active, .arrivals:
       if readEvent == nil {
         let flags: EventFlags = loop.handle.reportsEarlyClose ? [.readable, .closed] : .readable
         readEvent = EventHandle(loop.handle, fd: fd, [flags, .persist], target: half)
@@ -122,6 +122,8 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
     if writeLoop === loop { watchHangUp() }
   }
 
+  /// What was not read is the kernel's, whose events repeat.
+  var holdsArrivals: Bool { false }
   func stopReceiving() {}
 
   // MARK: - Sending
@@ -173,6 +175,19 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
     return .bytes(count)
   }
 
+  func sendAll(_ bytes: RawSpan) -> IOResult {
+    var taken = 0
+    if fd >= 0, queuedCount == 0 {
+      switch SystemCalls.send(fd, bytes) {
+      case .bytes(let count): taken = count
+      case .wouldBlock, .end: break
+      case .failed(let code): return .failed(code)
+      }
+    }
+    if taken < bytes.byteCount { enqueue(bytes.extracting(taken..<bytes.byteCount)) }
+    return .bytes(bytes.byteCount)
+  }
+
   private func enqueue(_ bytes: RawSpan) {
     queuedCount += bytes.byteCount
     if queue == nil { queue = Evbuffer() }
@@ -199,14 +214,16 @@ final class SocketTransport: StreamTransport, @unchecked Sendable {
   }
 
   func watchRoom(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
+    if (watch == .arrivals) != (writeWatch == .arrivals) { writeEvent = nil }
     writeWatch = watch
     writeLoop = watch == .off ? nil : loop
     writer = watch == .off ? nil : half
     if watch != .idle { hangUpEvent = nil }
     switch watch {
-    case .active:
+    case .active, .arrivals:
       if writeEvent == nil {
-        writeEvent = EventHandle(loop.handle, fd: fd, [.writable, .persist], target: half)
+        let flags: EventFlags = watch == .active ? .writable : .readable
+        writeEvent = EventHandle(loop.handle, fd: fd, [flags, .persist], target: half)
       }
       writeEvent?.add()
     case .idle: writeEvent?.delete()

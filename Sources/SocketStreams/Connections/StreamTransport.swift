@@ -10,6 +10,8 @@ enum Watch: Equatable, Sendable {
   case idle
   /// Tell when bytes arrive, or when there is room.
   case active
+  /// For a write half only: tell when bytes arrive, as the peer has to say something before there can be room.
+  case arrivals
 }
 
 /// What a pair hears from its transport. The pair's lock is held, but for the first function; any thread.
@@ -47,6 +49,8 @@ protocol StreamSource: AnyObject, Sendable {
   func peek() -> IOResult
   /// Arranges for `half` to be told of arrivals. On the thread of `loop`.
   func watchArrivals(_ watch: Watch, on loop: EventLoop, for half: EventTarget)
+  /// Whether something that `receive` would give out is here already, of which no event will tell.
+  var holdsArrivals: Bool { get }
   /// Nobody reads any more. Nothing is told to the peer.
   func stopReceiving()
 }
@@ -57,6 +61,8 @@ protocol StreamSink: AnyObject, Sendable {
   func send(_ bytes: RawSpan) -> IOResult
   /// Takes over all of a buffer, whatever the ordinary limit.
   func send(moving buffer: consuming StreamBuffer) -> IOResult
+  /// Takes over all of `bytes`, whatever the limit.
+  func sendAll(_ bytes: RawSpan) -> IOResult
   /// Whether a one-byte write would be taken.
   var acceptsBytes: Bool { get }
   /// Bytes taken over that nobody has taken on: neither the kernel nor a peer in memory.
@@ -67,10 +73,14 @@ protocol StreamSink: AnyObject, Sendable {
   func setLimits(_ limits: FlowLimits)
   /// Whether a write was refused and nothing was told of room since.
   var isBlocked: Bool { get }
+  /// Whether nothing can be sent before something arrives, and an answer to that is all that is missing.
+  var awaitsArrivals: Bool { get }
   /// Passes on what is queued. `.bytes` for progress, `.wouldBlock` for none, `.failed`.
   func drain() -> IOResult
   /// Arranges for `half` to be told of room. On the thread of `loop`.
   func watchRoom(_ watch: Watch, on loop: EventLoop, for half: EventTarget)
+  /// Nothing more will be written: takes over what has to follow the last byte.
+  func prepareToFinish()
   /// Everything queued is out: ends this direction, so that the peer sees the end.
   func finishSending()
   /// Drops what is queued: the connection failed or is cut.
@@ -87,9 +97,12 @@ protocol StreamTransport: StreamSource, StreamSink {
   var descriptor: Int32? { get }
   /// Whether there is, or will be, a socket that can be closed or left open.
   var hasSocket: Bool { get }
-  /// Whether readiness is the descriptor's own: a thread may poll it, and its events repeat while it lasts. Otherwise
-  /// the listener is told of changes only, and a half has to look again after each read.
+  /// Whether readiness is the descriptor's own, so that a thread may poll it. Otherwise the listener is told of changes.
   var usesDescriptor: Bool { get }
+  /// Whether its bytes can be secured: they go to somebody else.
+  var canBeSecured: Bool { get }
+  /// What the code of a `.failed` means for an operation.
+  func error(_ code: Int32, _ operation: String) -> StreamError
   /// Who is told, set before anything else; it outlives the transport.
   func listen(_ listener: any TransportListener)
   /// Both halves are done; nothing is called afterwards but for the properties of a connection that is gone.
@@ -99,4 +112,10 @@ protocol StreamTransport: StreamSource, StreamSink {
 
 extension StreamTransport {
   var hasSocket: Bool { true }
+  var canBeSecured: Bool { true }
+  var holdsArrivals: Bool { peek() != .wouldBlock }
+  var awaitsArrivals: Bool { false }
+  func prepareToFinish() {}
+  func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
+  func error(_ code: Int32, _ operation: String) -> StreamError { .posix(code, operation) }
 }

@@ -52,6 +52,7 @@ public final class FramedReader: @unchecked Sendable {
     self.stream = stream
     turn = FramedTurn(handler)
     queue = FrameQueue(reportsPartial: reportsPartial)
+    stream.reader.holdBytes(self)
     stream.setClient(.all) { [self] stream, event in happened(event, to: stream) }
     stream.schedule(on: base)
     lock.lock()

@@ -71,6 +71,8 @@ extension StreamError.Misuse {
     case .badAddress: "bad address"
     case .unsupported: "not supported by this stream"
     case .busy: "the stream is lending bytes"
+    case .secured: "the stream is secured already"
+    case .unreadBytes: "there are unread bytes of before"
     }
   }
 }

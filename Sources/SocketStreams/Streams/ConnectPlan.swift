@@ -10,6 +10,8 @@ final class ConnectPlan: @unchecked Sendable {
   var options: ConnectionOptions
   /// The addresses that failed, in order.
   var attempts: [ConnectAttempt] = []
+  /// When everything has to be done that makes the connection, in monotonic nanoseconds; `nil` for no limit.
+  private(set) var deadline: UInt64?
   /// Counts the connecting that was given up, so that its outcome is not taken for that of the next.
   private(set) var round = 0
   private var connector: Connector?
@@ -20,6 +22,14 @@ final class ConnectPlan: @unchecked Sendable {
   }
 
   var host: String? { if case .host(let host, _) = target { host } else { nil } }
+
+  /// Who the peer is said to be: the host, or the address as text without its port; `nil` for a path.
+  var peerName: String? {
+    switch target {
+    case .host(let host, _): host
+    case .address(let address): address.ip
+    }
+  }
 
   var port: UInt16? {
     switch target {
@@ -37,6 +47,7 @@ final class ConnectPlan: @unchecked Sendable {
 
   func makeConnector(for endpoint: Endpoint) -> Connector {
     attempts = []
+    deadline = options.connectTimeout.map { SystemCalls.monotonicNow() &+ $0.clampedNanoseconds }
     let round = round
     let connector = Connector(
       target, options: options,

@@ -29,7 +29,8 @@ extension Endpoint {
       case .keepAlive: keepAlive
       case .sendBufferSize: option(SocketOption.sendBuffer) ?? plan?.options.sendBufferSize
       case .receiveBufferSize: option(SocketOption.receiveBuffer) ?? plan?.options.receiveBufferSize
-      case .securitySettings, .securityPeer: nil
+      case .securitySettings: secured?.settings
+      case .securityPeer: secured?.peer
       }
     }
   }
@@ -58,6 +59,7 @@ extension Endpoint {
 
   /// - Returns: Whether the property took the value.
   func setProperty(_ name: StreamPropertyName, to value: (any Sendable)?) -> Bool {
+    if name == .securitySettings { return setSecurity(value) }
     lock.lock()
     let isTaken = take(name, value)
     // A limit that was set has to be watched from now on, on the half's own loop.

@@ -22,9 +22,9 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   private var deferredEnding: SocketSides.Ending?
   /// Both halves are done, and the connection has been let go of.
   private var isOver = false
-  let transport: any StreamTransport
+  private(set) var transport: any StreamTransport
   /// The transport, if it is the direct one.
-  let direct: Uncounted<SocketTransport>?
+  private(set) var direct: Uncounted<SocketTransport>?
   private var firstFailure: Failure?
   /// What was set by the owner; `nil` as long as everything has its default.
   private(set) var limits: StreamLimits?
@@ -35,6 +35,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   // stream is dropped.
   private(set) var reader: ReadHalf?
   private(set) var writer: WriteHalf?
+  /// Ends a handshake that takes too long.
+  var handshakeTimer: EventTimer?
   /// `nil` until the first thread waits, or somebody wants to hear of the end.
   private var waiters: Waiters?
 
@@ -48,11 +50,21 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     _ transport: any StreamTransport, ownsDescriptor: Bool, from origin: ConnectionOrigin = ConnectionOrigin()
   ) {
     self.transport = transport
-    direct = (transport as? SocketTransport).map { Uncounted($0) }
+    direct = Self.direct(transport)
     self.origin = origin
     closesByDefault = ownsDescriptor
     sides = SocketSides(ownsDescriptor: ownsDescriptor)
     transport.listen(self)
+  }
+
+  private static func direct(_ transport: any StreamTransport) -> Uncounted<SocketTransport>? {
+    (transport as? SocketTransport).map { Uncounted($0) }
+  }
+
+  /// Puts a layer around the transport, or takes it off.
+  func replaceTransport(_ transport: any StreamTransport) {
+    self.transport = transport
+    direct = Self.direct(transport)
   }
 
   /// Makes the two halves. Called once, before anything else.
@@ -107,6 +119,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
       switch transport.open() {
       case .opened:
         phase = .connected
+        beginSecuring()
         half.connectionOpened()
       case .failed(let error): fail(error, by: half)
       case .pending: phase = .connecting
@@ -158,6 +171,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// The connection is up: tells the halves that wait for it. The lock is held; any thread.
   func connectionOpened() {
     phase = .connected
+    beginSecuring()
     if let limits, limits.idle.isSet { limits.idle.progressed(now: SystemCalls.monotonicNow()) }
     eachHalf { half in
       if half.lifecycle.status == .opening { half.connectionOpened() }
@@ -172,7 +186,10 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   var ownsDescriptor: Bool { sides.ownsDescriptor }
 
-  func arrivalsSignalled() { reader?.transportSignalled() }
+  func arrivalsSignalled() {
+    reader?.transportSignalled()
+    if transport.awaitsArrivals { writer?.transportSignalled() }
+  }
 
   func roomSignalled() { writer?.transportSignalled() }
 
@@ -182,6 +199,11 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   }
 
   // MARK: - Failure. The lock is held.
+
+  /// The transport failed in what `half` did.
+  func fail(_ code: Int32, _ operation: String, by half: StreamHalf?) {
+    fail(transport.error(code, operation), by: half)
+  }
 
   /// The connection failed; `half` found out. The first failure counts, for both halves.
   func fail(_ error: StreamError, by half: StreamHalf?) {
@@ -223,10 +245,14 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// - Returns: How the connection ends, if this was the last half: give it to ``end(_:)`` with the lock free.
   func left(_ direction: StreamLifecycle.Direction) -> Farewell? {
     switch direction {
-    case .reading: reader = nil
+    case .reading:
+      reader = nil
+      // It may have been all that a write half was waiting for.
+      if writer?.isGone == true, transport.awaitsArrivals { writer?.transportSignalled() }
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }
+    securingEnded()
     guard let waiters else { return transport.end(ending) }
     waiters.dropSpare()
     if waiters.isEmpty { return transport.end(ending) }
@@ -292,9 +318,11 @@ final class Endpoint: TransportListener, @unchecked Sendable {
         rest = .nanoseconds(Int64(clamping: limit - now))
       }
       let descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
+      var wanted = isStranded ? [readiness, .writable] : readiness
+      if transport.awaitsArrivals { wanted = .readable }
       let waiter = waiters.enter()
       lock.unlock()
-      waiter.wait(descriptor, for: isStranded ? [readiness, .writable] : readiness, timeout: rest)
+      waiter.wait(descriptor, for: wanted, timeout: rest)
       lock.lock()
       waiters.leave(waiter)
     }

@@ -44,7 +44,7 @@ extension ReadHalf {
       case .end: return true
       case .failed(let code):
         // The kernel tells a failure once. It is kept here, and reported behind the bytes.
-        endpoint.fail(.posix(code, "read"), by: self)
+        endpoint.fail(code, "read", by: self)
         return true
       }
     }

@@ -7,6 +7,8 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   /// Bytes that were lent and not used up, oldest first.
   private var leftover: Leftover?
   private(set) var leftoverCount = 0
+  /// Who takes bytes from the stream and keeps some of them for later.
+  private(set) weak var holder: (any ByteHolder)?
   /// Bytes are lent at this moment, so nobody else may read, and the end may not be told.
   var isLending = false
 
@@ -28,6 +30,9 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   /// The peer's end comes as an event of its own, so that any other means bytes or a failure.
   private var endIsReported = false
+
+  /// Says who takes the stream's bytes, for as long as that one is there.
+  func holdBytes(_ holder: any ByteHolder) { endpoint.lock.withLock { self.holder = holder } }
 
   // MARK: - What StreamHalf asks
 
@@ -72,11 +77,11 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   override var watchWhenSeated: Watch { lifecycle.isWatching ? .active : .idle }
 
   /// The descriptor's event. `.readable` alone means bytes (or a failure, which the read will tell); with the peer's
-  /// end reported, or a client that would not read, a look is needed.
+  /// end reported, a client that would not read, or bytes that are secured, a look is needed.
   override func eventFired(_ flags: EventFlags) {
     endpoint.lock.lock()
     guard isInstalled else { return endpoint.lock.unlock() }
-    if flags.contains(.closed) || !lifecycle.wantsData || !endIsReported {
+    if flags.contains(.closed) || !lifecycle.wantsData || !endIsReported || endpoint.direct == nil {
       look()
     } else {
       lifecycle.bytesArrived()
@@ -95,7 +100,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   @inline(never)
   private func lookAgainIfToldOnce() {
-    if !endpoint.transport.usesDescriptor, endpoint.transport.peek() != .wouldBlock { transportSignalled() }
+    if endpoint.transport.holdsArrivals { transportSignalled() }
   }
 
   /// What is there for a reader. The lock is held. The end and failures change the state.
@@ -105,7 +110,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     // A time limit, or a failure that the kernel told the other half: behind the last byte it is this half's too.
     case .wouldBlock: if endpoint.hasFailed { lifecycle.transportFailed() }
     case .end: ended()
-    case .failed(let code): endpoint.fail(.posix(code, "read"), by: self)
+    case .failed(let code): endpoint.fail(code, "read", by: self)
     }
   }
 

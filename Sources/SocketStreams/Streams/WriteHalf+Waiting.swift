@@ -27,6 +27,7 @@ extension WriteHalf {
 
   private func drainIfPolled() {
     let transport = endpoint.transport
-    if transport.usesDescriptor, transport.queuedCount > 0 || transport.isBlocked { drain() }
+    guard transport.usesDescriptor else { return }
+    if transport.queuedCount > 0 || transport.isBlocked || transport.awaitsArrivals { drain() }
   }
 }

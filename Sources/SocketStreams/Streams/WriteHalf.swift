@@ -21,13 +21,19 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   override func place(_ effects: StreamEffects) -> EventLoop? {
     if let home, effects.contains(.stayOnLoop) { return home.loop }
     // Scheduled nowhere, or closed: what was accepted is sent all the same.
-    return hasBacklog ? .shared : nil
+    return hasBacklog || isHeldUp ? .shared : nil
   }
 
   override func wantedWatch(_ effects: StreamEffects) -> Watch {
-    if hasBacklog { return .active }
+    if hasBacklog || isHeldUp { return openWatch }
     guard home != nil, effects.contains(.stayOnLoop), endpoint.isConnected else { return .off }
-    return sink.isBlocked ? .active : .idle
+    return openWatch
+  }
+
+  /// What an open half waits for.
+  private var openWatch: Watch {
+    if sink.awaitsArrivals { return .arrivals }
+    return sink.isBlocked || hasBacklog ? .active : .idle
   }
 
   override func setWatch(_ watch: Watch, on loop: EventLoop) { sink.watchRoom(watch, on: loop, for: self) }
@@ -35,7 +41,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   override var isWaitingForPeer: Bool { hasBacklog || (lifecycle.status == .open && sink.isBlocked) }
 
   override func look() {
-    if endpoint.isConnected, !endpoint.transport.usesDescriptor {
+    if endpoint.isConnected, endpoint.direct == nil {
       drain()
     } else if lifecycle.status == .open, sink.acceptsBytes {
       lifecycle.roomAppeared()
@@ -49,13 +55,20 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     super.connectionFailed()
   }
 
-  override var isFinished: Bool { sink.queuedCount == 0 }
+  override var isFinished: Bool { sink.queuedCount == 0 && !isHeldUp }
+
+  /// The end cannot be told yet: while both sides still agree on how to secure the connection, it would end that too.
+  private var isHeldUp: Bool {
+    isGone && sink.awaitsArrivals && endpoint.reader != nil && !endpoint.hasFailed
+      && !endpoint.sides.isAborted
+  }
 
   override func leaveTransport() {
     if endpoint.sides.owesEnd { sink.finishSending() }
   }
 
   override func willLeave() {
+    if endpoint.isConnected, !endpoint.hasFailed, !endpoint.sides.isAborted { sink.prepareToFinish() }
     guard sink.queuedCount > 0 else { return }
     deadline.limitChanged(
       endpoint.limits?.linger ?? StreamLimits.defaultLinger, now: SystemCalls.monotonicNow())
@@ -74,7 +87,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   }
 
   override var watchWhenSeated: Watch {
-    endpoint.isClear || !(sink.isBlocked || hasBacklog) ? .idle : .active
+    endpoint.isClear ? .idle : openWatch
   }
 
   /// The descriptor's event: there is room.
@@ -94,7 +107,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     let result = sink.drain()
     let moved = before - sink.queuedCount
     if moved > 0 { progressed() }
-    if case .failed(let code) = result { return endpoint.fail(.posix(code, "write"), by: self) }
+    if case .failed(let code) = result { return endpoint.fail(code, "write", by: self) }
     if sink.queuedCount == 0, lifecycle.status == .open, sink.acceptsBytes { lifecycle.roomAppeared() }
   }
 
@@ -169,7 +182,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   @inline(never)
   private func wroteNothing(_ result: IOResult, for stream: WriteStream) throws(StreamError) -> Int? {
     if case .failed(let code) = result {
-      endpoint.fail(.posix(code, "write"), by: self)
+      endpoint.fail(code, "write", by: self)
     } else {
       lifecycle.didWrite(room: false)
     }

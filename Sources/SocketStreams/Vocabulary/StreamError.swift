@@ -35,6 +35,10 @@ public struct StreamError: Error, Hashable, Sendable {
     case unsupported = 4
     /// Another read of the same stream is lending bytes at this moment.
     case busy = 5
+    /// The pair is secured already, or is about to be, in another way.
+    case secured = 6
+    /// Bytes that arrived before the pair was to be secured have not been read: whoever sent them may not be the peer.
+    case unreadBytes = 7
   }
 
   /// The codes of the domain ``Domain/streams`` for frames that could not be read.

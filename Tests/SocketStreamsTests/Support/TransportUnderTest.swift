@@ -17,15 +17,17 @@ enum TransportUnderTest: String, Sendable, CaseIterable, CustomTestStringConvert
   case bound
   /// In memory; the peer is a script.
   case scripted
+  /// Two pairs on a socket pair of the kernel, both secured; the peer is the other pair, used blocking.
+  case secured
 
   var testDescription: String { rawValue }
 
   /// The kinds whose two halves are both the test's.
-  static let pairs: [Self] = [.socketPair, .tcp, .bufferevent, .scripted]
+  static let pairs: [Self] = [.socketPair, .tcp, .bufferevent, .scripted, .secured]
   /// The kinds whose peer can break the connection.
   static let breakable: [Self] = [.tcp, .bufferevent, .scripted]
   /// The kinds with a descriptor.
-  static let sockets: [Self] = [.socketPair, .tcp, .bufferevent]
+  static let sockets: [Self] = [.socketPair, .tcp, .bufferevent, .secured]
 }
 
 /// The other side of a pair.
@@ -62,8 +64,12 @@ final class Fixture: @unchecked Sendable {
     self.kind = kind
     base = try EventBase.startThread(named: "test")
     switch kind {
-    case .socketPair:
+    case .socketPair, .secured:
       let (mine, other) = try StreamPair.connected()
+      if kind == .secured {
+        try mine.secure(with: ToySettings())
+        try other.secure(with: ToySettings())
+      }
       mine.output.setProperty(.sendBufferSize, to: 65_536)
       held = mine
       peer = PairPeer(other)

@@ -1,0 +1,304 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// A layer around any other transport: what goes through is secured by an engine. It has no event of its own; the halves'
+// events are those of the transport below, so that moving a half moves nothing here.
+
+/// A transport whose bytes are secured.
+///
+/// `@unchecked Sendable`: guarded by the pair's lock.
+final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable {
+  /// What moves the secured bytes.
+  let wire: any StreamTransport
+  let settings: any SecuritySettings
+  private(set) var stage = SecurityStage.waiting
+  private(set) var isBlocked = false
+  /// The wire ended or failed: nothing more can arrive.
+  private var isWireOver = false
+  private var wireFailure: Int32?
+  /// What the owner wrote last was written.
+  private var isFinishing = false
+  /// `nil` when the connection is over.
+  private var engine: (any SecurityEngine)?
+  private(set) var peer: (any Sendable)?
+  private var failure: StreamError?
+  /// Bytes that were moved here and are not secured yet.
+  private var plain: Evbuffer?
+  private var plainCount = 0
+  // The listener owns this transport.
+  private unowned let listener: any SecurityListener
+
+  /// The most that one write secures, if the wire takes it all; others want the lock, too.
+  private static let burst = 16 * largestSecuredPiece
+
+  init(
+    _ wire: any StreamTransport, _ engine: any SecurityEngine, _ settings: any SecuritySettings,
+    listener: any SecurityListener
+  ) {
+    self.wire = wire
+    self.engine = engine
+    self.settings = settings
+    self.listener = listener
+    engine.attach(to: self)
+  }
+
+  // MARK: - The handshake
+
+  /// The connection is up: the handshake begins.
+  func begin() {
+    stage.connected()
+    _ = isSecured()
+  }
+
+  /// Whether plain bytes can go, after going on with the handshake as far as it gets.
+  @inline(__always)
+  private func isSecured() -> Bool { stage == .secured || goesOn() }
+
+  @inline(never)
+  private func goesOn() -> Bool {
+    guard stage == .handshaking, let engine else { return false }
+    switch engine.handshake() {
+    case .wouldBlock: return false
+    case .failed: fail(engine.failure ?? .tls(.internalError, "TLS handshake"))
+    case .done:
+      peer = engine.peer
+      let approval = engine.approval
+      stage.agreed(asks: approval != nil)
+      if let approval { listener.ask(approval) } else { secured() }
+    }
+    return stage == .secured
+  }
+
+  private func secured() {
+    isBlocked = false
+    passPlain()
+    tellAll()
+    listener.securingEnded()
+  }
+
+  private func tellAll() {
+    listener.arrivalsSignalled()
+    listener.roomSignalled()
+  }
+
+  private func fail(_ error: StreamError) {
+    guard stage.gaveUp() else { return }
+    failure = error
+    tellAll()
+    listener.securingEnded()
+  }
+
+  /// The owner's answer to the engine's question.
+  func answered(_ isApproved: Bool) {
+    guard stage.answered(isApproved) else { return }
+    if isApproved { return secured() }
+    engine?.refuse()
+    failure = engine?.failure
+    tellAll()
+    listener.securingEnded()
+  }
+
+  /// The time for the handshake is over.
+  /// - Returns: Whether it was still under way.
+  func timeLimitPassed() -> Bool {
+    let isLate = stage.isUnderWay
+    fail(.posix(Errno.timedOut, "TLS handshake"))
+    return isLate
+  }
+
+  var awaitsArrivals: Bool { stage.isUnderWay && wire.queuedCount == 0 }
+
+  func error(_ code: Int32, _ operation: String) -> StreamError {
+    if let failure = failure ?? engine?.failure, failure.code == code { return failure }
+    return wire.error(code, operation)
+  }
+
+  // MARK: - The wire
+
+  func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
+    let result = wire.receive(into: &buffer)
+    switch result {
+    case .end, .failed: isWireOver = true
+    case .bytes, .wouldBlock: break
+    }
+    return result
+  }
+
+  func sendSecured(_ bytes: RawSpan) {
+    let wasEmpty = wire.queuedCount == 0
+    if case .failed(let code) = wire.sendAll(bytes), wireFailure == nil { wireFailed(code) }
+    // Whoever reads may have had something to say: the write half has to pass it on.
+    if wasEmpty, wire.queuedCount > 0 { listener.roomSignalled() }
+  }
+
+  private func wireFailed(_ code: Int32) {
+    isWireOver = true
+    wireFailure = code
+  }
+
+  // MARK: - Receiving
+
+  /// What is answered while plain bytes cannot go.
+  private var unsecured: IOResult { failure.map { .failed($0.code) } ?? .wouldBlock }
+
+  func receive(into buffer: inout MutableRawSpan) -> IOResult {
+    guard isSecured(), let engine else { return unsecured }
+    return engine.receive(into: &buffer)
+  }
+
+  func peek() -> IOResult {
+    guard isSecured(), let engine else { return unsecured }
+    return engine.peek()
+  }
+
+  var holdsArrivals: Bool {
+    (engine?.holdsInput ?? false) || wire.holdsArrivals
+  }
+
+  func watchArrivals(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
+    wire.watchArrivals(watch, on: loop, for: half)
+  }
+
+  func stopReceiving() { wire.stopReceiving() }
+
+  // MARK: - Sending
+
+  var limits: FlowLimits { wire.limits }
+  func setLimits(_ limits: FlowLimits) { wire.setLimits(limits) }
+  var queuedCount: Int { plainCount + wire.queuedCount }
+
+  /// How many plain bytes are secured at once: as many as one piece may have and the limit allows, if there is one.
+  private var pieceSize: Int {
+    limits.outputLimit == 0 ? largestSecuredPiece : min(limits.outputLimit, largestSecuredPiece)
+  }
+
+  /// The wire has room for a piece: an empty queue always has, so that even without a queue whole pieces go.
+  private var wireHasRoom: Bool {
+    let queued = wire.queuedCount
+    return queued == 0 || limits.room(queued: queued, offered: pieceSize) == pieceSize
+  }
+
+  private var hasRoom: Bool { plainCount == 0 && wireHasRoom }
+
+  var acceptsBytes: Bool { failure != nil || stage == .secured && hasRoom }
+
+  func send(_ bytes: RawSpan) -> IOResult {
+    guard isSecured() else {
+      isBlocked = failure == nil
+      return unsecured
+    }
+    var taken = 0
+    let most = min(bytes.byteCount, SecuredTransport.burst)
+    while taken < most, hasRoom {
+      let piece = min(pieceSize, most - taken)
+      if let code = secure(bytes.extracting(taken..<taken + piece)) {
+        return taken > 0 ? .bytes(taken) : .failed(code)
+      }
+      taken += piece
+    }
+    isBlocked = taken < bytes.byteCount
+    return taken > 0 ? .bytes(taken) : .wouldBlock
+  }
+
+  /// Secures and passes on one piece.
+  /// - Returns: The code of what stopped it.
+  private func secure(_ piece: RawSpan) -> Int32? {
+    if let wireFailure { return wireFailure }
+    guard let engine else { return Errno.brokenPipe }
+    if case .failed(let code) = engine.send(piece) { return code }
+    return wireFailure
+  }
+
+  func send(moving buffer: consuming StreamBuffer) -> IOResult {
+    _ = isSecured()
+    if let failure { return .failed(failure.code) }
+    let count = buffer.count
+    plainCount += count
+    if plain == nil { plain = Evbuffer() }
+    plain?.append(taking: buffer)
+    if let code = passPlain() { return .failed(code) }
+    return .bytes(count)
+  }
+
+  /// Secures what was moved here, as far as the wire's queue stays within its limit, and says the end behind the last of it.
+  /// - Returns: The code of what stopped it.
+  @discardableResult
+  private func passPlain() -> Int32? {
+    guard stage == .secured else { return nil }
+    while plainCount > 0, wireHasRoom {
+      var (passed, code) = (0, Int32?.none)
+      plain?.withFirstRun(atLeast: 1) { run in
+        passed = min(run.byteCount, largestSecuredPiece)
+        code = secure(run.extracting(0..<passed))
+      }
+      if let code { return code }
+      plain?.remove(passed)
+      plainCount -= passed
+    }
+    if plainCount == 0 {
+      plain = nil
+      if isFinishing { engine?.finishSending() }
+    }
+    return nil
+  }
+
+  func drain() -> IOResult {
+    let before = queuedCount
+    guard isSecured() else {
+      if failure != nil { return unsecured }
+      return wire.queuedCount > 0 ? wire.drain() : .wouldBlock
+    }
+    if let wireFailure { return .failed(wireFailure) }
+    let result = wire.drain()
+    if case .failed(let code) = result {
+      wireFailed(code)
+      return result
+    }
+    if let code = passPlain() { return .failed(code) }
+    if hasRoom, !wire.isBlocked { isBlocked = false }
+    return queuedCount < before ? .bytes(before - queuedCount) : .wouldBlock
+  }
+
+  func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
+
+  func watchRoom(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
+    wire.watchRoom(watch, on: loop, for: half)
+  }
+
+  func prepareToFinish() {
+    isFinishing = true
+    passPlain()
+  }
+
+  func finishSending() { wire.finishSending() }
+
+  func dropQueue() {
+    plain = nil
+    plainCount = 0
+    isBlocked = false
+    wire.dropQueue()
+  }
+
+  // MARK: - As the transport below
+
+  func open() -> Opening { wire.open() }
+  func attach(_ descriptor: Int32, on base: EventBase?) { wire.attach(descriptor, on: base) }
+  var descriptor: Int32? { wire.descriptor }
+  var hasSocket: Bool { wire.hasSocket }
+  var usesDescriptor: Bool { wire.usesDescriptor }
+  func listen(_ listener: any TransportListener) {}
+
+  /// The peer's word that it is done is not the end of the wire, on which more may come: a plain close over that would be a
+  /// reset.
+  func end(_ ending: SocketSides.Ending) -> Farewell {
+    failure = failure ?? engine?.failure
+    engine = nil
+    return wire.end(ending == .close && !isWireOver ? .closeAfterDelivery : ending)
+  }
+}
+
+/// What a pair hears from the layer that secures it. The pair's lock is held.
+protocol SecurityListener: TransportListener {
+  /// The owner has to approve: `body` is to be asked with no lock held, and its answer given to the layer.
+  func ask(_ body: @escaping @Sendable () -> Bool)
+  /// Plain bytes can go, or never will.
+  func securingEnded()
+}

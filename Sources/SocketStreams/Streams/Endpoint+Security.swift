@@ -1,0 +1,128 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// Securing a pair: before it is opened, or later, in the middle of its life.
+
+extension Endpoint: SecurityListener {
+  /// The layer that secures the pair, if there is one. The lock is held.
+  var secured: SecuredTransport? { direct == nil ? transport as? SecuredTransport : nil }
+
+  /// Secures both directions from now on.
+  func secure(with settings: any SecuritySettings) throws(StreamError) {
+    // Asked with the lock free: a reader of frames has a lock of its own.
+    let holder = lock.withLock { reader?.holder }
+    if let holder, holder.bufferedByteCount > 0 { throw .misuse(.unreadBytes, "start TLS") }
+    let target = try lock.withLock { () throws(StreamError) -> SecurityTarget? in
+      try mayBeSecured(with: settings) ? SecurityTarget(host: plan?.peerName, port: plan?.port) : nil
+    }
+    guard let target else { return }
+    // This may read files of root certificates.
+    let engine = try settings.makeEngine(for: target)
+    let isInstalled = try lock.withLock { () throws(StreamError) -> Bool in
+      guard try mayBeSecured(with: settings) else { return false }
+      install(SecuredTransport(secured?.wire ?? transport, engine, settings, listener: self))
+      return true
+    }
+    if isInstalled { serveSoon() }
+  }
+
+  /// The lock is held.
+  /// - Returns: `false` if the pair is secured just so already.
+  private func mayBeSecured(with settings: any SecuritySettings) throws(StreamError) -> Bool {
+    guard transport.canBeSecured else { throw .misuse(.unsupported, "start TLS") }
+    if let secured, !secured.stage.admitsChange {
+      guard secured.settings.isSame(as: settings) else { throw .misuse(.secured, "start TLS") }
+      return false
+    }
+    guard !hasFailed, reader.map({ !$0.isGone }) ?? writer.map({ !$0.isGone }) ?? false else {
+      throw .misuse(.notOpen, "start TLS")
+    }
+    if reader?.isLending == true { throw .misuse(.busy, "start TLS") }
+    if let reader, reader.leftoverCount > 0 { throw .misuse(.unreadBytes, "start TLS") }
+    return true
+  }
+
+  /// The lock is held.
+  private func install(_ secured: SecuredTransport) {
+    replaceTransport(secured)
+    // What was told of plain bytes and of room for them is void.
+    reader?.lifecycle.didRead(left: false)
+    writer?.lifecycle.didWrite(room: false)
+    if isConnected { beginSecuring() }
+  }
+
+  /// Has both halves see to their events, and to what is there.
+  private func serveSoon() {
+    lock.withLock {
+      reader?.transportSignalled()
+      writer?.transportSignalled()
+    }
+  }
+
+  /// - Returns: Whether the settings were taken; `nil` takes the security off that has not begun.
+  func setSecurity(_ value: (any Sendable)?) -> Bool {
+    if let settings = value as? any SecuritySettings {
+      do throws(StreamError) { try secure(with: settings) } catch { return false }
+      return true
+    }
+    return lock.withLock {
+      guard value == nil else { return false }
+      guard let secured else { return true }
+      guard secured.stage.admitsChange else { return false }
+      replaceTransport(secured.wire)
+      return true
+    }
+  }
+
+  /// The connection is up. The lock is held.
+  func beginSecuring() {
+    guard let secured, secured.stage == .waiting else { return }
+    let now = SystemCalls.monotonicNow()
+    let own = secured.settings.handshakeTimeout.map { now &+ $0.clampedNanoseconds }
+    if let deadline = [own, plan?.deadline].compactMap({ $0 }).min() {
+      let rest = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
+      handshakeTimer = EventBase.shared.schedule(after: rest) { [weak self] in
+        self?.handshakeTimeLimitPassed()
+      }
+    }
+    secured.begin()
+  }
+
+  private func handshakeTimeLimitPassed() {
+    lock.withLock {
+      if let secured, secured.timeLimitPassed() { fail(.posix(Errno.timedOut, "TLS handshake"), by: nil) }
+    }
+  }
+
+  func securingEnded() {
+    handshakeTimer?.cancel()
+    handshakeTimer = nil
+    signalWaiters()
+  }
+
+  /// On a thread of its own: the owner may ask others in turn.
+  func ask(_ body: @escaping @Sendable () -> Bool) {
+    do throws(StreamError) {
+      EventBaseThread.abandon(try EventBaseThread.start(named: "TLSApproval") { self.answered(body()) })
+    } catch {
+      secured?.answered(false)
+    }
+  }
+
+  private func answered(_ isApproved: Bool) { lock.withLock { secured?.answered(isApproved) } }
+}
+
+/// Whoever takes bytes from a stream and gives them to others later.
+protocol ByteHolder: AnyObject, Sendable {
+  /// How many bytes have come that nobody has taken.
+  var bufferedByteCount: Int { get }
+}
+
+extension FramedReader: ByteHolder {}
+
+extension StreamPair {
+  /// Secures both directions: with the next byte if the pair is open, else as soon as it is connected.
+  /// - Throws: `unsupported` for pairs in memory, `notOpen` for one that is closed or has failed, `secured` for one that is
+  ///   being secured in another way, `unreadBytes` if bytes have come that were not read; or what the settings lack.
+  package func secure(with settings: any SecuritySettings) throws(StreamError) {
+    try input.half.endpoint.secure(with: settings)
+  }
+}
