@@ -38,6 +38,8 @@ actor Transfer: NetworkTask {
   private var streams: (any ConnectionStreams)?
   private var outcome = TaskOutcome()
   private var isOpen = false
+  /// Whether bytes can go: the connection is secured, if it is to be.
+  private var isReady = false
   private var lastProgress = ContinuousClock.now
   private var watchdog: (any LoopTimer)?
 
@@ -115,8 +117,11 @@ actor Transfer: NetworkTask {
     case .openCompleted:
       opened()
       tellEvent("read", event)
-    case .hasBytesAvailable: readInput(announcing: event)
+    case .hasBytesAvailable:
+      ready()
+      readInput(announcing: event)
     case .endEncountered:
+      ready()
       tellEvent("read", event)
       inputHasEnded = true
       progressed()
@@ -137,6 +142,7 @@ actor Transfer: NetworkTask {
       opened()
       tellEvent("write", event)
     case .canAcceptBytes:
+      ready()
       tellEvent("write", event)
       mayWrite = mayWrite || !plan.sendsAfterEnd
       writeOutput()
@@ -153,7 +159,14 @@ actor Transfer: NetworkTask {
       for attempt in streams.attempts { tell(attempt.eventLine) }
       if let address = streams.peer { tell("attempt \(address)") }
     }
-    if plan.isVerbose, let local = streams.local, !local.isUnix { tell("from \(local)") }
+    guard plan.isVerbose else { return }
+    if let local = streams.local, !local.isUnix { tell("from \(local)") }
+    for line in streams.preamble { tell(line) }
+  }
+
+  private func ready() {
+    if !isReady, plan.isVerbose, let security = streams?.security { tell(security) }
+    isReady = true
   }
 
   private func failed(_ half: String, _ error: StreamError?) {
@@ -289,8 +302,8 @@ actor Transfer: NetworkTask {
     let hasInput = waitsForSource || (plan.isConversation && isOpen && !sourceHasEnded)
     let waitsForUser = unprinted >= Self.printingLimit || (hasInput && outcome.failure == nil)
     if waitsForUser { progressed() }
-    // Connecting has the library's own limit, which knows what was tried; it comes first.
-    let limit = isOpen ? timeout : timeout + .milliseconds(500)
+    // Connecting, and agreeing to TLS, have the library's own limits, which know what was tried; they come first.
+    let limit = isReady ? timeout : timeout + .milliseconds(500)
     let rest = limit - (ContinuousClock.now - lastProgress)
     guard rest <= .zero else { return watch(after: rest) }
     outcome.failure = outcome.failure ?? timeLimit()
