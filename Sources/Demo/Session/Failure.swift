@@ -128,7 +128,8 @@ extension StreamError {
     // In TLS 1.3 a server looks at the client's certificate when the handshake is over for the client.
     switch tls {
     case .peerBadCertificate, .peerUnsupportedCertificate, .peerCertificateRevoked, .peerCertificateExpired,
-      .peerCertificateUnknown, .peerUnknownIssuer, .peerAccessDenied, .peerHandshakeFailure:
+      .peerCertificateUnknown, .peerUnknownIssuer, .peerAccessDenied, .peerHandshakeFailure,
+      .certificateRequired:
       return .handshake
     default: return nil
     }

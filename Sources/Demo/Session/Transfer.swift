@@ -4,25 +4,6 @@
 
 import SocketStreams
 
-/// What a connection is for.
-struct TransferPlan: Sendable {
-  /// What is sent; `nil` for nothing.
-  var source: ByteSource?
-  /// Whether sending waits until the peer has ended its side.
-  var sendsAfterEnd = false
-  /// Whether the connection is done only when the peer has ended its side.
-  var waitsForEnd = false
-  /// Whether both sides may be silent for as long as they like until the source has ended, and what the peer had sent is
-  /// read to the end even when it takes no more.
-  var isConversation = false
-  /// Whether what arrives is printed. Otherwise it is read and forgotten.
-  var printsInput = false
-  /// Whether the progress is that of reading. Otherwise it is that of writing.
-  var countsInput = false
-  var tellsEvents = false
-  var isVerbose = false
-}
-
 /// One connection.
 actor Transfer: NetworkTask {
   /// Reading stops while this many bytes wait to be printed.
@@ -172,7 +153,14 @@ actor Transfer: NetworkTask {
   private func failed(_ half: String, _ error: StreamError?) {
     tellEvent(half, .errorOccurred)
     guard let error else { return }
+    if isOfNoConsequence(error) { return finish() }
     fail(error, during: isOpen ? (half == "read" ? .read : .write) : .connect)
+  }
+
+  /// Whether the server has everything, and what it would have said is not waited for: then it may end without saying so.
+  private func isOfNoConsequence(_ error: StreamError) -> Bool {
+    guard error.tls == .closedWithoutNotice, outputIsClosed, !plan.waitsForEnd else { return false }
+    return (try? streams?.isDelivered()) == true
   }
 
   private func fail(_ error: StreamError, during phase: Phase) {

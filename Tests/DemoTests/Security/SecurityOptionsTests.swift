@@ -164,6 +164,10 @@ struct SecurityFailureTests {
         "TLS -9831 the peer does not know the certificate's issuer (h:1, TLS handshake)", 2
       ),
       (
+        .tls(.certificateRequired, "read"), .write,
+        "TLS -9863 a certificate is required (h:1, TLS handshake)", 2
+      ),
+      (
         .tls(.closedWithoutNotice, "read"), .read,
         "TLS -9806 the connection was cut without the end of TLS (h:1, read)", 3
       ),

@@ -124,6 +124,16 @@ struct TLSFailureTests {
         == "error: TLS -9806 the connection was cut without the end of TLS (127.0.0.1:\(port), read)")
   }
 
+  @Test("a file that was not taken whole when the connection is cut was not sent")
+  func cutWhileSending() throws {
+    let (server, port) = try TLSServers.python("cut")
+    defer { server.kill() }
+    let folder = TemporaryFolder()
+    try TextFile.write([UInt8](repeating: 0, count: 20_000_000), to: folder.file("f"))
+    let result = DemoProcess(["send", "127.0.0.1", port, "--file", folder.file("f")] + trusted).wait()
+    #expect(result.code == 3, "\(result.errorText)")
+  }
+
   // Field report 53; H5
   @Test("a server that never answers is given up after --timeout", arguments: ["send", "connect"])
   func silent(_ command: String) throws {
