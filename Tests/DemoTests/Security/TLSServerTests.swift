@@ -60,14 +60,17 @@ struct TLSServerTests {
     let identity = ["--cert", made.certificate("client"), "--key", made.key("client")]
     let known = send(port, identity)
     #expect(known.code == 0 && known.text == "hello\n", "\(known.errorText)")
-    let without = send(port, [])
-    #expect(without.code == 2 && without.output.isEmpty, "\(without.errorText)")
+    // The refusal may come together with a reset, and which is seen first is a matter of chance.
+    for _ in 1...5 {
+      let without = send(port, [])
+      #expect(without.code == 2 && without.output.isEmpty, "\(without.errorText)")
+    }
     let stranger = send(
       port, ["--cert", made.certificate("client-unknown"), "--key", made.key("client-unknown")])
     #expect(stranger.code == 2 && stranger.output.isEmpty, "\(stranger.errorText)")
     #expect(process.tells("2: TLS handshake: a certificate is required (TLS -9863"), "\(process.errorsSoFar)")
     #expect(
-      process.tells("3: TLS handshake: the issuer of the certificate is not known"), "\(process.errorsSoFar)")
+      process.tells("7: TLS handshake: the issuer of the certificate is not known"), "\(process.errorsSoFar)")
     // None of that keeps others out.
     #expect(send(port, identity).code == 0)
   }
