@@ -58,7 +58,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   }
 
   private static func direct(_ transport: any StreamTransport) -> Uncounted<SocketTransport>? {
-    (transport as? SocketTransport).map { Uncounted($0) }
+    // Swift 6.3's optimiser crashes on the same with `map`.
+    if let socket = transport as? SocketTransport { Uncounted(socket) } else { nil }
   }
 
   /// Puts a layer around the transport, or takes it off.
