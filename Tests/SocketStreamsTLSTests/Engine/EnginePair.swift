@@ -74,7 +74,8 @@ final class EnginePair {
 
   /// Two engines that agreed.
   static func connected(
-    client: TLSSettings = EngineSettings.client, server: TLSSettings = EngineSettings.server, port: UInt16 = 443
+    client: TLSSettings = EngineSettings.client, server: TLSSettings = EngineSettings.server,
+    port: UInt16 = 443
   ) throws -> EnginePair {
     let pair = try EnginePair(client: client, server: server, port: port)
     let progress = pair.shakeHands()
@@ -192,8 +193,5 @@ extension TLSSettings {
     }
   }
 }
-
-/// Bytes that tell where they are from.
-func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
 #endif

@@ -107,7 +107,7 @@ struct ProtocolChoiceTests {
 }
 
 @Suite("Resumption of sessions")
-struct ResumptionTests {
+struct ContextResumptionTests {
   /// Whether the second of two connections goes on with the first one's keys.
   private func isResumed(_ client: TLSSettings, _ server: TLSSettings) throws -> Bool {
     let (client, server) = (try SSLContext(client), try SSLContext(server))

@@ -110,10 +110,11 @@ struct ContextTrustTests {
     _ = try shell("openssl rehash \(folder.path)")
     let value = variable == "SSL_CERT_FILE" ? root : folder.path
     let (certificate, key) = (certificates.certificate("localhost"), certificates.key("localhost"))
-    await #expect(processExitsWith: .success) { [
-      variable = variable as String, value = value as String, certificate = certificate as String,
-      key = key as String
-    ] in
+    await #expect(processExitsWith: .success) {
+      [
+        variable = variable as String, value = value as String, certificate = certificate as String,
+        key = key as String
+      ] in
       let server = TLSSettings.server(try TLSIdentity(certificateFile: certificate, keyFile: key))
       let before = try MemoryHandshake(.client(), server).isDone
       setenv(variable, value, 1)

@@ -28,18 +28,7 @@ func shell(_ command: String) throws -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// A folder for files of one test, which goes with it.
-final class TemporaryFolder {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/tls-settings-XXXXXX".utf8CString)
-    precondition(mkdtemp(&template) != nil, "mkdtemp: \(errno)")
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { _ = try? shell("rm -r \(path)") }
-
+extension TemporaryFolder {
   /// Writes a file, and returns its path.
   func write(_ bytes: [UInt8], to name: String) throws -> String {
     let path = "\(path)/\(name)"
