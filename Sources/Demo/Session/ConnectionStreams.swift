@@ -105,10 +105,9 @@ private final class OwnConnection: ConnectionStreams {
   func isDelivered() throws(StreamError) -> Bool {
     let queued = pair.output.property(.queuedByteCount) ?? 0
     if let code = try? pair.input.socketOption(level: SOL_SOCKET, name: SO_ERROR), code != 0 {
-      // A server that goes because of a certificate has said so; asking has the stream find out.
-      if !pair.input.hasBytesAvailable, let error = pair.input.error, error.phaseOfSecuring != nil {
-        throw error
-      }
+      // A server that goes because of a certificate has said so; looking has the stream find out.
+      pair.input.withAvailableBytes { _ in 0 }
+      if let error = pair.input.error, error.phaseOfSecuring != nil { throw error }
       throw .posix(code, "write")
     }
     return queued == 0 && unacknowledgedCount == 0
