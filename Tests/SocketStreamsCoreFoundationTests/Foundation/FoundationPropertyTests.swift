@@ -102,4 +102,19 @@ import Testing
     #expect((first["a"] as? NSArray)?[0] as? Data == Data([1]))
     #expect(!input.setProperty(proxy, forKey: .socksProxyConfigurationKey), "there are no proxies yet")
   }
+
+  // S192: a null switches the check of a name off, so nothing may become one by accident.
+  @Test("a null is one for CoreFoundation too, and nothing else becomes one")
+  func nulls() {
+    final class Foreign {}
+    #expect(CFEqual(foundationObject(NSNull()), kCFNull))
+    #expect(CFEqual(foundationObject(kCFNull!), kCFNull))
+    let others: [Any] = [
+      String?.none as Any, String??.some(nil) as Any, Foreign(), "", NSString(), 0, false, [Any](),
+      [String: Any](),
+    ]
+    for other in others { #expect(!CFEqual(foundationObject(other), kCFNull), "\(other)") }
+    #expect(foundationObject(String?.some("name") as Any) as? String == "name")
+    #expect((foundationObject(["name": String?.none as Any]) as? NSDictionary)?["name"] is NSNull == false)
+  }
 }
