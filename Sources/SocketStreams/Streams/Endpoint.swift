@@ -58,7 +58,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   }
 
   private static func direct(_ transport: any StreamTransport) -> Uncounted<SocketTransport>? {
-    (transport as? SocketTransport).map { Uncounted($0) }
+    // Swift 6.3's optimiser crashes on the same with `map`.
+    if let socket = transport as? SocketTransport { Uncounted(socket) } else { nil }
   }
 
   /// Puts a layer around the transport, or takes it off.
@@ -188,7 +189,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if transport.awaitsArrivals { writer?.transportSignalled() }
+    if transport.isSecuring { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }
@@ -248,7 +249,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     case .reading:
       reader = nil
       // It may have been all that a write half was waiting for.
-      if writer?.isGone == true, transport.awaitsArrivals { writer?.transportSignalled() }
+      if writer?.isGone == true, transport.isSecuring { writer?.transportSignalled() }
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }

@@ -1,0 +1,33 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// How Swift objects travel through OpenSSL as `void *`. The only file of this module that says Unmanaged.
+
+#if TLS
+
+/// Turns objects into the context pointers of C callbacks, and back.
+enum LentPointer {
+  /// Lends `object`: C keeps no reference, so whoever owns the C object frees it before `object` goes.
+  static func lend<Object: AnyObject>(_ object: Object) -> UnsafeMutableRawPointer {
+    unsafe Unmanaged.passUnretained(object).toOpaque()
+  }
+
+  /// The object that was lent, held for as long as the caller uses the result.
+  static func borrowed<Object: AnyObject>(
+    _ context: UnsafeMutableRawPointer?, as type: Object.Type
+  ) -> Object? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<Object>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  /// Gives C a reference, for ``takeBack(_:as:)`` to end.
+  static func give<Object: AnyObject>(_ object: Object) -> UnsafeMutableRawPointer {
+    unsafe Unmanaged.passRetained(object).toOpaque()
+  }
+
+  /// Ends the reference that ``give(_:)`` gave; once for each.
+  static func takeBack<Object: AnyObject>(_ context: UnsafeMutableRawPointer?, as type: Object.Type) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<Object>.fromOpaque(context).release()
+  }
+}
+
+#endif
