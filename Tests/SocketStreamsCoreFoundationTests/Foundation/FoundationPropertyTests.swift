@@ -35,18 +35,6 @@ import Testing
         == "kCFStreamSocketSecurityLevelNone")
   }
 
-  // S188, S177
-  @Test(arguments: [StreamSocketSecurityLevel.ssLv2, .ssLv3, .tlSv1, .negotiatedSSL])
-  func otherSecurityLevelsAreRefusedWithoutTLS(_ level: StreamSocketSecurityLevel) {
-    let key = Stream.PropertyKey.socketSecurityLevelKey
-    let name = level.rawValue.replacingOccurrences(of: "NSStream", with: "kCFStream")
-    #expect(!input.setProperty(level, forKey: key))
-    #expect(!input.setProperty(name, forKey: key))
-    #expect(!input.setProperty(name.replacingOccurrences(of: "kCFStream", with: "NSStream"), forKey: key))
-    #expect(input.property(forKey: key) as? String == StreamSocketSecurityLevel.none.rawValue)
-    #expect(input.streamStatus == .notOpen && input.streamError == nil)
-  }
-
   // S180, S181, S182
   @Test func valuesCastToSwifts() {
     func value(_ key: String) -> AnyObject? { input.property(forKey: Stream.PropertyKey(rawValue: key)) }
