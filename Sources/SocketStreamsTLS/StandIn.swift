@@ -135,7 +135,7 @@ final class SSLContext: @unchecked Sendable {
           unsafe X509_free(certificate)
         }
       }
-    } else {
+    } else if settings.role == .client {
       unsafe _ = SSL_CTX_set_default_verify_paths(pointer)
     }
     var mode = SSL_VERIFY_NONE
@@ -147,6 +147,7 @@ final class SSLContext: @unchecked Sendable {
       unsafe _ = SSL_CTX_use_certificate_chain_file(pointer, identity.certificateFile)
       unsafe _ = SSL_CTX_use_PrivateKey_file(pointer, identity.keyFile, SSL_FILETYPE_PEM)
     }
+    if let suites = settings.cipherSuites { unsafe _ = SSL_CTX_set_ciphersuites(pointer, suites) }
     if let ciphers = settings.ciphers { unsafe _ = SSL_CTX_set_cipher_list(pointer, ciphers) }
     if settings.role == .server {
       unsafe _ = SSL_CTX_set_session_id_context(pointer, [1], 1)

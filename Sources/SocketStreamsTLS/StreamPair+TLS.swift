@@ -3,5 +3,4 @@
 
 #if TLS
 
-
 #endif
