@@ -55,7 +55,8 @@ let package = Package(
       dependencies: ["SocketStreamsCoreFoundation", "SocketStreams", tls],
       swiftSettings: testing),
     .testTarget(
-      name: "SocketStreamsTLSTests", dependencies: ["SocketStreams", tls, openSSL], swiftSettings: testing),
+      name: "SocketStreamsTLSTests", dependencies: ["SocketStreams", tls, openSSL], exclude: ["Servers"],
+      swiftSettings: testing),
     .testTarget(
       name: "DemoTests", dependencies: ["Demo"], exclude: ["Golden", "Servers"], swiftSettings: testing),
   ]

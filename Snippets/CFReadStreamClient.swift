@@ -5,7 +5,7 @@ import Foundation
 import SocketStreamsCoreFoundation
 
 #if canImport(CFNetwork)
-  import CFNetwork
+import CFNetwork
 #endif
 
 extension String {

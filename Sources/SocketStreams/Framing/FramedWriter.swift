@@ -209,6 +209,8 @@ public final class FramedWriter: @unchecked Sendable {
     let error = error ?? .misuse(.notOpen, "write")
     failure = error
     queue.givenUp(error)
+    // A write that comes now is to try, and fail: no room is coming any more.
+    (sawRoom, isBlocked) = (true, false)
   }
 
   /// Sends what is queued and tells what is done. An event of room, which follows each write, gets here.

@@ -103,6 +103,14 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     if endpoint.transport.holdsArrivals { transportSignalled() }
   }
 
+  /// What a read would answer, asked on any thread. What is held here meanwhile, and was not announced, is to be. The lock
+  /// is held.
+  private func ask() -> IOResult {
+    let result = endpoint.transport.peek()
+    if lifecycle.isWatching { lookAgain() }
+    return result
+  }
+
   /// What is there for a reader. The lock is held. The end and failures change the state.
   func found(_ result: IOResult) {
     switch result {
@@ -129,7 +137,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
       if leftoverCount > 0 || isLending || endpoint.hasFailed { return true }
-      return endpoint.transport.peek() != .wouldBlock
+      return ask() != .wouldBlock
     }
   }
 
@@ -140,7 +148,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
       defer { endpoint.lock.unlock() }
       return leftoverCount > 0
     }
-    let result = endpoint.transport.peek()
+    let result = ask()
     if case .bytes = result {
       endpoint.lock.unlock()
       return true
@@ -259,7 +267,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   private var isReady: Bool {
     switch lifecycle.status {
     case .opening: false
-    case .open: leftoverCount > 0 || endpoint.hasFailed || endpoint.transport.peek() != .wouldBlock
+    case .open: leftoverCount > 0 || endpoint.hasFailed || ask() != .wouldBlock
     default: true
     }
   }

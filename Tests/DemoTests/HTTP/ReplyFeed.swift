@@ -3,7 +3,7 @@
 // a module between them.
 
 #if canImport(Demo)
-  @testable import Demo
+@testable import Demo
 #endif
 
 /// A reply that arrives in pieces.

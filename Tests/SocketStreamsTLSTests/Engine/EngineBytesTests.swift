@@ -14,7 +14,7 @@ struct EngineBytesTests {
   // J1, J2
   @Test("an agreement and an echo, in pieces of any size", arguments: versions, [1, 7, 1_000, .max])
   func echo(version: TLSVersion, step: Int) throws {
-    let pair = try EnginePair(client: TestSettings.client.only(version), server: TestSettings.server)
+    let pair = try EnginePair(client: EngineSettings.client.only(version), server: EngineSettings.server)
     let progress = pair.shakeHands(step: step)
     try #require(progress.client == .done && progress.server == .done, "\(pair.failures)")
     #expect(pair.client.tlsPeer?.version == version)
@@ -93,9 +93,9 @@ struct EngineBytesTests {
 
   @Test("bytes that came together with the end of the handshake are held and told of")
   func bytesWithHandshake() throws {
-    let pair = try EnginePair(client: TestSettings.client.only(.tls12), server: TestSettings.server)
+    let pair = try EnginePair(client: EngineSettings.client.only(.tls12), server: EngineSettings.server)
     pair.shakeHands()
-    let other = try EnginePair(client: TestSettings.client.only(.tls13), server: TestSettings.server)
+    let other = try EnginePair(client: EngineSettings.client.only(.tls13), server: EngineSettings.server)
     _ = other.client.handshake()
     other.pass()
     _ = other.server.handshake()
@@ -127,7 +127,7 @@ struct EngineBytesTests {
   @Test(
     "the peer's close_notify is the end, for ever, and the other direction goes on", arguments: versions)
   func end(version: TLSVersion) throws {
-    let pair = try EnginePair.connected(client: TestSettings.client.only(version))
+    let pair = try EnginePair.connected(client: EngineSettings.client.only(version))
     pair.server.write("last words")
     pair.server.finishSending()
     pair.server.finishSending()
@@ -174,7 +174,7 @@ struct EngineBytesTests {
 
   @Test("a side whose keys change in between loses nothing, and answers with a change of its own")
   func keyUpdate() throws {
-    let pair = try EnginePair.connected(client: TestSettings.client.only(.tls13))
+    let pair = try EnginePair.connected(client: EngineSettings.client.only(.tls13))
     for round in 0..<3 {
       #expect(SSL_key_update(pair.client.connection.ssl, SSL_KEY_UPDATE_REQUESTED) == 1)
       pair.client.write("before and after \(round)")
@@ -189,7 +189,7 @@ struct EngineBytesTests {
 
   @Test("a change of keys that is asked for after the own end breaks nothing")
   func keyUpdateAfterEnd() throws {
-    let pair = try EnginePair.connected(client: TestSettings.client.only(.tls13))
+    let pair = try EnginePair.connected(client: EngineSettings.client.only(.tls13))
     pair.server.finishSending()
     #expect(SSL_key_update(pair.client.connection.ssl, SSL_KEY_UPDATE_REQUESTED) == 1)
     pair.client.write("more")
@@ -202,7 +202,7 @@ struct EngineBytesTests {
 
   @Test("renegotiation is refused, and the connection goes on")
   func renegotiation() throws {
-    let pair = try EnginePair.connected(client: TestSettings.client.only(.tls12))
+    let pair = try EnginePair.connected(client: EngineSettings.client.only(.tls12))
     let ssl = pair.client.connection.ssl
     // SSL_OP_NO_RENEGOTIATION: this client would not even ask.
     SSL_clear_options(ssl, 1 << 30)

@@ -88,7 +88,7 @@ struct EngineFailureTests {
     "a record that was changed on its way fails, after those before it",
     arguments: EngineBytesTests.versions)
   func changedRecord(version: TLSVersion) throws {
-    let pair = try EnginePair.connected(client: TestSettings.client.only(version))
+    let pair = try EnginePair.connected(client: EngineSettings.client.only(version))
     _ = pair.client.readAll()
     pair.server.write("good")
     let good = pair.serverWire.sent.count
@@ -114,7 +114,7 @@ struct EngineFailureTests {
       ("not-yet-valid", .certificateNotYetValid), ("client", .chainInvalid),
     ])
   func wrongCertificate(name: String, code: StreamError.TLS) throws {
-    let pair = try EnginePair(server: TestSettings.server(name))
+    let pair = try EnginePair(server: EngineSettings.server(name))
     #expect(pair.shakeHands().client == .failed)
     #expect(pair.client.failure?.tls == code, "\(pair.failures)")
     #expect(pair.client.failure?.operation == "TLS handshake")
@@ -127,12 +127,12 @@ struct EngineFailureTests {
   // J5, field report 56
   @Test("an address is checked as one, and not sent; a name that looks like one does not do")
   func address() throws {
-    let good = try EnginePair(server: TestSettings.server("ip"), host: "127.0.0.1")
+    let good = try EnginePair(server: EngineSettings.server("ip"), host: "127.0.0.1")
     #expect(good.shakeHands().client == .done, "\(good.failures)")
     #expect(good.server.tlsPeer?.serverName == nil && good.client.tlsPeer?.serverName == nil)
     let version6 = try EnginePair(host: "::1%lo")
     #expect(version6.shakeHands().client == .done, "\(version6.failures)")
-    let bad = try EnginePair(server: TestSettings.server("dns-ip"), host: "127.0.0.1")
+    let bad = try EnginePair(server: EngineSettings.server("dns-ip"), host: "127.0.0.1")
     #expect(bad.shakeHands().client == .failed)
     #expect(bad.client.failure?.tls == .wrongHost)
   }
@@ -150,8 +150,8 @@ struct EngineFailureTests {
   func noName(host: String?) throws {
     let error = #expect(throws: StreamError.self) { try EnginePair(host: host) }
     #expect(error?.tls == .badSettings)
-    let unchecked = TestSettings.client.with { $0.verification = .chainOnly }
-    let pair = try EnginePair(client: unchecked, server: TestSettings.server("other.test"), host: host)
+    let unchecked = EngineSettings.client.with { $0.verification = .chainOnly }
+    let pair = try EnginePair(client: unchecked, server: EngineSettings.server("other.test"), host: host)
     #expect(pair.shakeHands().client == .done, "\(pair.failures)")
   }
 
@@ -159,7 +159,7 @@ struct EngineFailureTests {
   @Test("sides without a version in common fail, each for its reason")
   func versions() throws {
     let pair = try EnginePair(
-      client: TestSettings.client.only(.tls12), server: TestSettings.server.only(.tls13))
+      client: EngineSettings.client.only(.tls12), server: EngineSettings.server.only(.tls13))
     pair.shakeHands()
     #expect(pair.server.failure?.tls == .noCommonVersion)
     #expect(pair.client.failure?.tls == .noCommonVersion)
@@ -169,7 +169,7 @@ struct EngineFailureTests {
   @Test("sides without a cipher in common fail")
   func ciphers() throws {
     let pair = try EnginePair(
-      client: TestSettings.client.only(.tls12).with { $0.ciphers = "ECDHE-RSA-AES128-GCM-SHA256" })
+      client: EngineSettings.client.only(.tls12).with { $0.ciphers = "ECDHE-RSA-AES128-GCM-SHA256" })
     pair.shakeHands()
     #expect(pair.server.failure?.tls == .noCommonCipher)
     #expect(pair.client.failure?.tls == .peerHandshakeFailure)
@@ -179,8 +179,8 @@ struct EngineFailureTests {
   @Test("sides without an application protocol in common fail, each for that reason")
   func protocols() throws {
     let pair = try EnginePair(
-      client: TestSettings.client.with { $0.applicationProtocols = ["a"] },
-      server: TestSettings.server.with { $0.applicationProtocols = ["b"] })
+      client: EngineSettings.client.with { $0.applicationProtocols = ["a"] },
+      server: EngineSettings.server.with { $0.applicationProtocols = ["b"] })
     pair.shakeHands()
     #expect(pair.server.failure?.tls == .noCommonProtocol)
     #expect(pair.client.failure?.tls == .noCommonProtocol)
@@ -189,16 +189,16 @@ struct EngineFailureTests {
   // J8
   @Test("a client without the certificate that is required fails, since TLS 1.3 only when it reads")
   func clientCertificate() throws {
-    let server = TestSettings.server.with {
+    let server = EngineSettings.server.with {
       $0.clientCertificates = .required
-      $0.roots = TestSettings.client.roots
+      $0.roots = EngineSettings.client.roots
     }
-    let pair = try EnginePair(client: TestSettings.client.only(.tls13), server: server)
+    let pair = try EnginePair(client: EngineSettings.client.only(.tls13), server: server)
     #expect(pair.shakeHands() == (.done, .failed))
     #expect(pair.server.failure?.tls == .certificateRequired)
     #expect(pair.client.readAll().last == .failed(StreamError.TLS.certificateRequired.rawValue))
     #expect(pair.client.failure?.operation == "read")
-    let older = try EnginePair(client: TestSettings.client.only(.tls12), server: server)
+    let older = try EnginePair(client: EngineSettings.client.only(.tls12), server: server)
     #expect(older.shakeHands().client == .failed)
     #expect(older.client.failure?.tls == .peerHandshakeFailure)
   }
@@ -206,12 +206,12 @@ struct EngineFailureTests {
   // J7
   @Test("a client's certificate that nobody trusts is refused, and the client learns why")
   func unknownClient() throws {
-    let server = TestSettings.server.with {
+    let server = EngineSettings.server.with {
       $0.clientCertificates = .required
-      $0.roots = TestSettings.client.roots
+      $0.roots = EngineSettings.client.roots
     }
     let pair = try EnginePair(
-      client: TestSettings.client.with { $0.identity = TestSettings.server("client-unknown").identity },
+      client: EngineSettings.client.with { $0.identity = EngineSettings.server("client-unknown").identity },
       server: server)
     pair.shakeHands()
     #expect(pair.server.failure?.tls == .unknownIssuer)
@@ -223,7 +223,7 @@ struct EngineFailureTests {
   @Test("an approval gets what was agreed upon, and a refusal is a failure that stays")
   func approval() throws {
     let asked = TLSApproval { $0.serverName == "localhost" && $0.certificates.count == 1 }
-    let pair = try EnginePair(client: TestSettings.client.with { $0.approval = asked })
+    let pair = try EnginePair(client: EngineSettings.client.with { $0.approval = asked })
     #expect(pair.client.approval == nil)
     pair.shakeHands()
     #expect(pair.client.approval?() == true)

@@ -60,8 +60,8 @@ final class EnginePair {
   let serverWire = TestWire()
 
   init(
-    client clientSettings: TLSSettings = TestSettings.client,
-    server serverSettings: TLSSettings = TestSettings.server,
+    client clientSettings: TLSSettings = EngineSettings.client,
+    server serverSettings: TLSSettings = EngineSettings.server,
     host: String? = "localhost", port: UInt16 = 443
   ) throws {
     let target = SecurityTarget(host: host, port: port)
@@ -74,7 +74,8 @@ final class EnginePair {
 
   /// Two engines that agreed.
   static func connected(
-    client: TLSSettings = TestSettings.client, server: TLSSettings = TestSettings.server, port: UInt16 = 443
+    client: TLSSettings = EngineSettings.client, server: TLSSettings = EngineSettings.server,
+    port: UInt16 = 443
   ) throws -> EnginePair {
     let pair = try EnginePair(client: client, server: server, port: port)
     let progress = pair.shakeHands()
@@ -154,7 +155,7 @@ extension TLSEngine {
 }
 
 /// Settings for the tests' certificates.
-enum TestSettings {
+enum EngineSettings {
   static let server = server("localhost")
   static let client = client(trusting: "root")
 
@@ -192,8 +193,5 @@ extension TLSSettings {
     }
   }
 }
-
-/// Bytes that tell where they are from.
-func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
 #endif

@@ -14,8 +14,8 @@ struct EngineSessionTests {
   @Test("both sides tell what was agreed upon", arguments: EngineBytesTests.versions)
   func peer(version: TLSVersion) throws {
     let certificates = TestCertificates.shared
-    let client = TestSettings.client.only(version).with {
-      $0.identity = TestSettings.server("client").identity
+    let client = EngineSettings.client.only(version).with {
+      $0.identity = EngineSettings.server("client").identity
       $0.applicationProtocols = ["second", "first"]
     }
     let server = try TLSSettings.server(
@@ -24,7 +24,7 @@ struct EngineSessionTests {
         keyFile: certificates.key("by-intermediate"))
     ).with {
       $0.clientCertificates = .required
-      $0.roots = TestSettings.client.roots
+      $0.roots = EngineSettings.client.roots
       $0.applicationProtocols = ["first", "second"]
     }
     let pair = try EnginePair(client: client, server: server)
@@ -50,7 +50,7 @@ struct EngineSessionTests {
   @Test(
     "a connection that ended in order is resumed, again and again", arguments: EngineBytesTests.versions)
   func resumed(version: TLSVersion) throws {
-    let client = TestSettings.client.only(version)
+    let client = EngineSettings.client.only(version)
     for round in 0..<4 {
       let pair = try EnginePair.connected(client: client, port: 1_000)
       #expect(
@@ -69,7 +69,7 @@ struct EngineSessionTests {
   func oneSidedEnd(version: TLSVersion, isClients: Bool) throws {
     let port: UInt16 = isClients ? 1_001 : 1_002
     for round in 0..<2 {
-      let pair = try EnginePair.connected(client: TestSettings.client.only(version), port: port)
+      let pair = try EnginePair.connected(client: EngineSettings.client.only(version), port: port)
       #expect(pair.client.tlsPeer?.isResumed == (round > 0))
       if isClients { pair.client.finishSending() } else { pair.server.finishSending() }
       pair.pass()
@@ -80,7 +80,7 @@ struct EngineSessionTests {
   @Test("a connection that failed is not resumed", arguments: EngineBytesTests.versions)
   func failed(version: TLSVersion) throws {
     for _ in 0..<2 {
-      let pair = try EnginePair.connected(client: TestSettings.client.only(version), port: 1_003)
+      let pair = try EnginePair.connected(client: EngineSettings.client.only(version), port: 1_003)
       #expect(pair.client.tlsPeer?.isResumed == false)
       pair.pass()
       pair.clientWire.isEnded = true
@@ -90,12 +90,12 @@ struct EngineSessionTests {
 
   @Test("what was agreed upon under other settings, with another host or port, is not resumed")
   func otherSettings() throws {
-    let careless = TestSettings.client.with { $0.verification = .dangerouslyNone }
-    let unknown = TestSettings.server("by-unknown")
+    let careless = EngineSettings.client.with { $0.verification = .dangerouslyNone }
+    let unknown = EngineSettings.server("by-unknown")
     let first = try EnginePair.connected(client: careless, server: unknown, port: 1_004)
     first.pass()
     first.close()
-    let strict = try EnginePair(client: TestSettings.client, server: unknown, port: 1_004)
+    let strict = try EnginePair(client: EngineSettings.client, server: unknown, port: 1_004)
     #expect(strict.shakeHands().client == .failed)
     #expect(strict.client.failure?.tls == .unknownIssuer)
     let elsewhere = try EnginePair.connected(client: careless, server: unknown, port: 1_005)
@@ -106,14 +106,14 @@ struct EngineSessionTests {
 
   @Test("settings that resume nothing do not, nor does a client that knows no name of its peer")
   func notResumed() throws {
-    let never = TestSettings.client.with { $0.resumesSessions = false }
+    let never = EngineSettings.client.with { $0.resumesSessions = false }
     for _ in 0..<2 {
       let pair = try EnginePair.connected(client: never, port: 1_006)
       #expect(pair.client.tlsPeer?.isResumed == false)
       pair.pass()
       pair.close()
     }
-    let nameless = TestSettings.client.with { $0.verification = .chainOnly }
+    let nameless = EngineSettings.client.with { $0.verification = .chainOnly }
     for _ in 0..<2 {
       let pair = try EnginePair(client: nameless, host: nil)
       pair.shakeHands()
@@ -125,7 +125,7 @@ struct EngineSessionTests {
   @Test("ten thousand connections leave nothing behind")
   func memory() throws {
     func connectAndClose(resuming: Bool = true) throws {
-      let client = TestSettings.client.with { $0.resumesSessions = resuming }
+      let client = EngineSettings.client.with { $0.resumesSessions = resuming }
       let pair = try EnginePair.connected(client: client, port: 1_007)
       pair.server.write("x")
       pair.pass()

@@ -1,4 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+import Glibc
 import SocketStreams
 import Testing
 
@@ -175,6 +176,24 @@ struct FramedWriterTests {
     writer.write([1], tag: 2)
     fixture.base.sync {}
     #expect(log.all.count == count && log.all.filter { $0.hasPrefix("w ended POSIX") }.count == 1)
+  }
+
+  @Test("a write that answers a failure fails, too, though there was no room before")
+  func writeIntoFailure() throws {
+    let (pair, peer) = StreamPair.scripted()
+    let base = try EventBase.startThread()
+    let log = FramedLog()
+    let writer = FramedWriter(pair.output, on: base) { writer, event in
+      if case .failed(_, let tag, _) = event, tag == 1 { writer.write([2], tag: 2) }
+      log.note(event)
+    }
+    peer.accept(0)
+    pair.open()
+    writer.write([1], tag: 1)
+    base.settle()
+    peer.fail(ECONNRESET)
+    #expect(eventually { log.all.last?.hasPrefix("w ended POSIX") == true })
+    #expect(log.all.filter { $0.contains(": POSIX \(ECONNRESET)") }.count == 2)
   }
 
   // E14

@@ -1,0 +1,100 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+// What OpenSSL has to know of settings, for any number of connections. Which peer a connection is for, and what is asked
+// after the handshake, is up to the connection.
+
+#if TLS
+
+internal import COpenSSL
+internal import SocketStreams
+
+/// OpenSSL's `SSL_CTX`.
+///
+/// `@unchecked Sendable`: the pointer never changes, and the context is not changed once it is made; what OpenSSL itself
+/// changes in it, it guards.
+@safe
+final class SSLContext: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  /// Makes a context; ``SSLContextCache`` spares that for settings in use.
+  /// - Throws: ``StreamError/TLS/badSettings``, or ``StreamError/TLS/badCertificate`` for an identity that OpenSSL finds too
+  ///   weak.
+  init(_ settings: TLSSettings) throws(StreamError) {
+    try settings.check()
+    ErrorQueue.clear()
+    guard let made = unsafe SSL_CTX_new(TLS_method()) else {
+      throw .tls(.internalError, "TLS settings", detail: ErrorQueue.takeReason())
+    }
+    unsafe pointer = made
+    unsafe ss_ctx_set_options_always(pointer)
+    // Chains are sent as they were given: OpenSSL would add what it finds among the roots, anew for each connection.
+    _ = unsafe ss_ctx_set_mode(
+      pointer,
+      Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_NO_AUTO_CHAIN)
+    )
+    try setVersions(settings)
+    try setCiphers(settings)
+    if let identity = settings.identity { try use(identity.keys) }
+    try setTrust(settings)
+    setResumption(settings)
+    try setCallbacks(settings)
+    ErrorQueue.clear()
+  }
+
+  deinit { unsafe SSL_CTX_free(pointer) }
+
+  private func setVersions(_ settings: TLSSettings) throws(StreamError) {
+    // OpenSSL 3 signs handshakes below TLS 1.2 with SHA-1, which only level 0 allows. First, so that the caller's list of
+    // ciphers can name a level itself.
+    if settings.minimumVersion < .tls12 { unsafe SSL_CTX_set_security_level(pointer, 0) }
+    // 0 is the highest that there is.
+    let highest = Int32(settings.maximumVersion?.rawValue ?? 0)
+    guard
+      unsafe ss_ctx_set_min_version(pointer, Int32(settings.minimumVersion.rawValue)) == 1,
+      unsafe ss_ctx_set_max_version(pointer, highest) == 1
+    else { throw .badSettings("OpenSSL here has not these versions: \(ErrorQueue.takeReason())") }
+  }
+
+  private func setCiphers(_ settings: TLSSettings) throws(StreamError) {
+    if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list) != 1 {
+      throw .badSettings("the list of ciphers \"\(list)\" names none: \(ErrorQueue.takeReason())")
+    }
+    guard let list = settings.cipherSuites else { return }
+    // 3.0: SSL_CTX_set_ciphersuites passes over what it does not know.
+    guard unsafe SSL_CTX_set_ciphersuites(pointer, list) == 1,
+      list.split(separator: ":", omittingEmptySubsequences: false).allSatisfy({ hasCipher(String($0)) })
+    else { throw .badSettings("not all of the cipher suites \"\(list)\" exist") }
+  }
+
+  private func hasCipher(_ name: String) -> Bool {
+    let ciphers = unsafe SSL_CTX_get_ciphers(pointer)
+    return (0..<(unsafe OPENSSL_sk_num(ciphers))).contains { index in
+      let cipher = unsafe OpaquePointer(OPENSSL_sk_value(ciphers, index))
+      return unsafe String(cString: SSL_CIPHER_get_name(cipher)) == name
+    }
+  }
+
+  private func use(_ keys: IdentityKeys) throws(StreamError) {
+    let code = unsafe SSL_CTX_use_cert_and_key(pointer, keys.leaf.pointer, keys.key.pointer, keys.chain, 1)
+    guard code == 1 else {
+      throw .tls(
+        .badCertificate, "TLS settings", detail: "the identity cannot be used: \(ErrorQueue.takeReason())")
+    }
+  }
+
+  private func setResumption(_ settings: TLSSettings) {
+    guard settings.resumesSessions else {
+      unsafe ss_ctx_set_no_tickets(pointer)
+      _ = unsafe SSL_CTX_set_num_tickets(pointer, 0)
+      _ = unsafe ss_ctx_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
+      return
+    }
+    // Without a name for its sessions, a server refuses to go on with those that had a client's certificate.
+    let name: StaticString = "SocketStreams"
+    _ = unsafe SSL_CTX_set_session_id_context(pointer, name.utf8Start, UInt32(name.utf8CodeUnitCount))
+    // Servers give tickets away and keep nothing; whose a client's sessions are, the library's own cache knows.
+    let side = settings.role == .server ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_CLIENT
+    _ = unsafe ss_ctx_set_session_cache_mode(pointer, Int(side | SSL_SESS_CACHE_NO_INTERNAL))
+  }
+}
+
+#endif

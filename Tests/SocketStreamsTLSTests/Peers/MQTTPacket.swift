@@ -1,0 +1,1 @@
+../../SocketStreamsCoreFoundationTests/Programs/MQTTPacket.swift

@@ -1,0 +1,226 @@
+# SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+# A server for tests of TLS, on a port of the kernel's choice: python3 tlsd.py MODE OPTION…. It treats every connection in the
+# one way that MODE says, and prints the port, what was agreed upon, and what it got.
+import argparse
+import hashlib
+import socket
+import ssl
+import threading
+
+from tlsends import (
+    Secured, add_arguments, configure, describe, pattern, read_all, read_each, read_line, reset_on_close, say,
+)
+
+arguments = None
+
+
+# With TLS from the beginning.
+
+
+def echo(tls):
+    """Sends back what comes, to the end, and then says close_notify."""
+    count = 0
+
+    def send_back(piece):
+        nonlocal count
+        count += len(piece)
+        tls.sendall(piece)
+
+    end = read_each(tls, send_back)
+    say("echoed", count, "end", end)
+    tls.finish()
+
+
+def burst(tls):
+    """Sends, and ends properly at once."""
+    tls.sendall(pattern(arguments.count))
+    tls.finish()
+
+
+def keep(tls):
+    """Sends, and then nothing more."""
+    tls.sendall(pattern(arguments.count))
+    threading.Event().wait()
+
+
+def cut(tls):
+    """Sends, and ends the connection without close_notify."""
+    tls.sendall(pattern(arguments.count))
+
+
+def reset(tls):
+    """Sends, and resets the connection once a byte has come."""
+    tls.sendall(pattern(arguments.count))
+    tls.recv(1)
+    reset_on_close(tls.connection)
+
+
+def half(tls):
+    """Says its piece, ends its side, and goes on reading."""
+    tls.sendall(b"bye\n")
+    tls.finish()
+    data, end = read_all(tls)
+    say("after its end got", len(data), "end", end)
+
+
+def answer(tls):
+    """Reads to the end, and only then answers."""
+    data, end = read_all(tls)
+    say("got", len(data), "end", end)
+    tls.sendall(hashlib.sha256(data).hexdigest().encode() + b"\n")
+    tls.finish()
+
+
+def stay(tls):
+    """Reads to the end, and neither answers it nor ends the connection."""
+    data, end = read_all(tls)
+    say("got", len(data), "end", end)
+    threading.Event().wait()
+
+
+def slow(tls):
+    """Reads nothing until it is told to on the other connection, which is any plain line."""
+    say("waiting")
+    released.wait()
+    digest, count = hashlib.sha256(), 0
+
+    def take(piece):
+        nonlocal count
+        digest.update(piece)
+        count += len(piece)
+
+    end = read_each(tls, take)
+    say("got", count, "same" if digest.digest() == expected(count) else "other", "end", end)
+    tls.finish()
+
+
+def flood(tls):
+    """Sends a lot, a piece at a time."""
+    piece, left = pattern(65536), arguments.count
+    while left > 0:
+        tls.sendall(piece[:left])
+        left -= len(piece)
+    tls.finish()
+    say("flooded", arguments.count)
+    threading.Event().wait()
+
+
+def expected(count):
+    digest, piece = hashlib.sha256(), pattern(65536)
+    while count > 0:
+        digest.update(piece[:count])
+        count -= len(piece)
+    return digest.digest()
+
+
+# Without, or not at once.
+
+
+def silent(_):
+    """Never says a word, whatever comes."""
+    threading.Event().wait()
+
+
+def early(_):
+    """Ends the connection at once."""
+
+
+def http(connection):
+    """A web server without TLS, which takes the hello for a bad request."""
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    threading.Event().wait()
+
+
+def garbage(connection):
+    """Bytes that mean nothing, at once."""
+    connection.sendall(bytes((i * 197 + 91) & 0xFF for i in range(1000)))
+    threading.Event().wait()
+
+
+def starttls(connection, injected=b""):
+    """A plain line each way, and then the same as `echo`."""
+    connection.sendall(b"220 ready\r\n")
+    line = read_line(connection)
+    if line != b"STARTTLS\r\n":
+        say("no command:", line)
+        return
+    connection.sendall(b"220 go\r\n" + injected)
+    secure(connection, echo)
+
+
+def inject(connection):
+    """The same, but somebody slips bytes in behind the reply."""
+    starttls(connection, b"250 INJECTED\r\n")
+
+
+SECURED = {mode.__name__: mode for mode in [echo, burst, keep, cut, reset, half, answer, stay, slow, flood]}
+PLAIN = {mode.__name__: mode for mode in [silent, early, http, garbage, starttls, inject]}
+
+context = None
+released = threading.Event()
+
+
+def remember_name(tls, name, _):
+    say("sni", name)
+
+
+def secure(connection, mode):
+    try:
+        tls = Secured(connection, context, server_side=True)
+    except OSError as error:
+        say("no handshake:", error)
+        return
+    say("secured", describe(tls))
+    mode(tls)
+
+
+def serve(connection, mode):
+    with connection:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if mode in SECURED:
+                secure(connection, SECURED[mode])
+            else:
+                PLAIN[mode](connection)
+        except OSError as error:
+            say("server:", error)
+
+
+def release(listener):
+    listener.accept()
+    released.set()
+
+
+def main():
+    global arguments, context
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=list(SECURED) + list(PLAIN))
+    parser.add_argument("--address", default="127.0.0.1")
+    parser.add_argument("--count", type=int, default=0, help="how many bytes a mode sends")
+    parser.add_argument("--clients", choices=["none", "optional", "required"], default="none")
+    parser.add_argument("--small", action="store_true", help="small buffers in the kernel")
+    add_arguments(parser)
+    arguments = parser.parse_args()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    configure(context, arguments)
+    context.sni_callback = remember_name
+    context.verify_mode = {
+        "none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED,
+    }[arguments.clients]
+    family = socket.AF_INET6 if ":" in arguments.address else socket.AF_INET
+    releaser = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=release, args=(releaser,), daemon=True).start()
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        if arguments.small:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.bind((arguments.address, 0))
+        listener.listen(64)
+        say("release", releaser.getsockname()[1])
+        say("port", listener.getsockname()[1])
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection, arguments.mode), daemon=True).start()
+
+
+main()

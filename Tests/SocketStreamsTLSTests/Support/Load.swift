@@ -1,0 +1,1 @@
+../../SocketStreamsTests/Threads/Load.swift

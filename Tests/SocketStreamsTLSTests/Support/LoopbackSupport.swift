@@ -1,0 +1,1 @@
+../../SocketStreamsTests/Loopback/LoopbackSupport.swift

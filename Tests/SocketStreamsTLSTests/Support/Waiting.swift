@@ -1,0 +1,1 @@
+../../SocketStreamsTests/Support/Waiting.swift
