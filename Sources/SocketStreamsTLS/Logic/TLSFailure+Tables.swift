@@ -37,8 +37,8 @@ extension TLSFailure {
     258: .noCommonVersion,  // UNSUPPORTED_PROTOCOL
     259: .noCommonVersion,  // UNSUPPORTED_SSL_VERSION
     266: .noCommonVersion,  // WRONG_SSL_VERSION
-    331: .noCommonVersion,  // VERSION_TOO_HIGH
-    332: .noCommonVersion,  // VERSION_TOO_LOW
+    166: .noCommonVersion,  // VERSION_TOO_HIGH
+    396: .noCommonVersion,  // VERSION_TOO_LOW
     373: .noCommonVersion,  // INAPPROPRIATE_FALLBACK
 
     101: .noCommonCipher,  // NO_SUITABLE_KEY_SHARE
