@@ -13,6 +13,10 @@ extension StreamPair {
   /// ``StreamEvent/canAcceptBytes`` is told, and ``StreamProperty/tlsPeer`` has what was agreed upon. A handshake that fails
   /// is the failure of both streams. What was written before is sent before the handshake, as it is.
   ///
+  /// On an open pair, call this when the peer has agreed and all that it said has been read. The settings are put to use at
+  /// once, which reads the system's roots if they are not known yet. Setting ``StreamProperty/tlsSettings`` does the same,
+  /// and tells only whether it worked.
+  ///
   /// Securing a pair again in the same way changes nothing.
   /// - Throws: ``StreamError/TLS/badSettings`` and its like if the settings cannot be used;
   ///   ``StreamError/Misuse/unreadBytes`` if plain bytes were taken in that nobody has read, which may be an attack;

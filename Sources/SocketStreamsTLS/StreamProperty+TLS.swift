@@ -6,9 +6,9 @@
 public import SocketStreams
 
 extension StreamProperty<TLSSettings> {
-  /// How the pair is secured; `nil`, the default, is not at all. The same on both streams. Settable until the handshake begins, on
-  /// open pairs too, where it begins at once; `nil` takes it off again until then. Setting what is set already is no change and
-  /// always succeeds.
+  /// How the pair is secured; `nil`, the default, is not at all. The same on both streams. Settable until the
+  /// handshake begins, on open pairs too, where it begins at once; `nil` takes it off again until then. Setting what
+  /// is set already is no change and always succeeds.
   ///
   /// Corresponds to `kCFStreamPropertySSLSettings`.
   public static var tlsSettings: Self { .init(.securitySettings) }

@@ -103,7 +103,8 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     return isLate
   }
 
-  var awaitsArrivals: Bool { stage.isUnderWay && wire.queuedCount == 0 }
+  var isSecuring: Bool { stage.isUnderWay }
+  var awaitsArrivals: Bool { isSecuring && wire.queuedCount == 0 }
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }

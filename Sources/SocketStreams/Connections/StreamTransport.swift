@@ -73,7 +73,9 @@ protocol StreamSink: AnyObject, Sendable {
   func setLimits(_ limits: FlowLimits)
   /// Whether a write was refused and nothing was told of room since.
   var isBlocked: Bool { get }
-  /// Whether nothing can be sent before something arrives, and an answer to that is all that is missing.
+  /// Whether both sides are agreeing on how to secure the connection, so that nothing is taken yet.
+  var isSecuring: Bool { get }
+  /// Whether they are, and it is the peer's turn.
   var awaitsArrivals: Bool { get }
   /// Passes on what is queued. `.bytes` for progress, `.wouldBlock` for none, `.failed`.
   func drain() -> IOResult
@@ -114,6 +116,7 @@ extension StreamTransport {
   var hasSocket: Bool { true }
   var canBeSecured: Bool { true }
   var holdsArrivals: Bool { peek() != .wouldBlock }
+  var isSecuring: Bool { false }
   var awaitsArrivals: Bool { false }
   func prepareToFinish() {}
   func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }

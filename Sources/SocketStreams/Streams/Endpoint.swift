@@ -190,7 +190,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if transport.awaitsArrivals { writer?.transportSignalled() }
+    if transport.isSecuring { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }
@@ -250,7 +250,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     case .reading:
       reader = nil
       // It may have been all that a write half was waiting for.
-      if writer?.isGone == true, transport.awaitsArrivals { writer?.transportSignalled() }
+      if writer?.isGone == true, transport.isSecuring { writer?.transportSignalled() }
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }

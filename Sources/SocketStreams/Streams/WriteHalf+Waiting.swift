@@ -27,7 +27,9 @@ extension WriteHalf {
 
   private func drainIfPolled() {
     let transport = endpoint.transport
-    guard transport.usesDescriptor else { return }
-    if transport.queuedCount > 0 || transport.isBlocked || transport.awaitsArrivals { drain() }
+    if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked) || transport.isSecuring
+    {
+      drain()
+    }
   }
 }

@@ -59,7 +59,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   /// The end cannot be told yet: while both sides still agree on how to secure the connection, it would end that too.
   private var isHeldUp: Bool {
-    isGone && sink.awaitsArrivals && endpoint.reader != nil && !endpoint.hasFailed
+    isGone && sink.isSecuring && endpoint.reader != nil && !endpoint.hasFailed
       && !endpoint.sides.isAborted
   }
 
@@ -130,8 +130,8 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   var canAcceptBytes: Bool {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
-      if sink.isBlocked, sink.queuedCount == 0, endpoint.transport.usesDescriptor {
-        // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can.
+      if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor || sink.isSecuring {
+        // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can, or the peer.
         drain()
         if lifecycle.status != .open { transportSignalled() }
       }

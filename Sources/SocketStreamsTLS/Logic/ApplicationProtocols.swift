@@ -19,8 +19,8 @@ struct ApplicationProtocols: Equatable, Sendable {
     self.wire = wire
   }
 
-  /// Where in `offer`, a peer's list, the first of these names is that it has; `nil` if it has none of them. What is behind a
-  /// length that `offer` is too short for is no name.
+  /// Where in `offer`, a peer's list, the first of these names is that it has; `nil` if it has none of them. What is
+  /// behind a length that `offer` is too short for is no name.
   func choice(from offer: [UInt8]) -> Range<Int>? {
     var position = 0
     while position < wire.count {

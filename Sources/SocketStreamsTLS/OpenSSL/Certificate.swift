@@ -7,7 +7,8 @@ internal import SocketStreams
 
 /// OpenSSL's `X509`.
 ///
-/// `@unchecked Sendable`: the pointer never changes, nobody changes the certificate, and OpenSSL guards what it caches in it.
+/// `@unchecked Sendable`: the pointer never changes, nobody changes the certificate, and OpenSSL guards what it
+/// caches in it.
 @safe
 final class Certificate: @unchecked Sendable {
   let pointer: OpaquePointer
@@ -54,7 +55,13 @@ final class Certificate: @unchecked Sendable {
   /// The SHA-256 hash of the public key of a certificate, DER; nothing if `der` is none.
   static func keyHash(of der: [UInt8]) -> [UInt8] {
     guard let certificate = try? Certificate(der: der) else { return [] }
-    let key = unsafe X509_get_X509_PUBKEY(certificate.pointer)
+    return unsafe keyHash(of: certificate.pointer)
+  }
+
+  /// The same of an `X509` that somebody else owns.
+  @unsafe
+  static func keyHash(of pointer: OpaquePointer) -> [UInt8] {
+    let key = unsafe X509_get_X509_PUBKEY(pointer)
     let encodedKey = unsafe encoded(by: { unsafe i2d_X509_PUBKEY(key, $0) })
     return unsafe [UInt8](unsafeUninitializedCapacity: 32) { hash, count in
       var length: UInt32 = 0

@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What the callbacks of a context need. The only file of the contexts that says Unmanaged.
+// What the callbacks of a context need.
 
 #if TLS
 
@@ -11,11 +11,19 @@ final class ContextData: Sendable {
   /// For a server's names; the first is the one for everybody else.
   let identities: [IdentityKeys]
   let keyLog: KeyLog?
+  /// Whether the peer's chain has to lead to a root.
+  let checksChain: Bool
+  private let pinnedKeys: Set<[UInt8]>
 
-  init(protocols: ApplicationProtocols?, identities: [IdentityKeys], keyLog: KeyLog?) {
+  init(
+    protocols: ApplicationProtocols?, identities: [IdentityKeys], keyLog: KeyLog?, checksChain: Bool,
+    pinnedKeys: Set<[UInt8]>
+  ) {
     self.protocols = protocols
     self.identities = identities
     self.keyLog = keyLog
+    self.checksChain = checksChain
+    self.pinnedKeys = pinnedKeys
   }
 
   /// Which of a context's slots it is in.
@@ -24,21 +32,30 @@ final class ContextData: Sendable {
   /// Gives a reference to `context`.
   @unsafe
   func give(to context: OpaquePointer) {
-    let isKept = unsafe SSL_CTX_set_ex_data(context, Self.slot, Unmanaged.passRetained(self).toOpaque())
+    let isKept = unsafe SSL_CTX_set_ex_data(context, Self.slot, LentPointer.give(self))
     precondition(isKept == 1, "make a TLS context: out of memory")
   }
 
-  /// The data of a connection's context, for the time of `body`.
+  /// The data of a connection's context.
   @unsafe
-  static func use<Result>(of ssl: OpaquePointer?, _ body: (ContextData) -> Result) -> Result? {
-    guard let data = unsafe SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot) else { return nil }
-    return unsafe Unmanaged<ContextData>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
+  static func of(_ ssl: OpaquePointer?) -> ContextData? {
+    unsafe LentPointer.borrowed(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot), as: ContextData.self)
   }
 
   /// The first identity that has just `name`; else the first with a wildcard for it.
   func identity(for name: String) -> IdentityKeys? {
     identities.first { $0.isFor(name, wildcards: false) }
       ?? identities.first { $0.isFor(name, wildcards: true) }
+  }
+
+  /// Whether one of OpenSSL's lists of certificates has a pinned key, or there are none.
+  @unsafe
+  func isPinned(_ chain: OpaquePointer?) -> Bool {
+    pinnedKeys.isEmpty
+      || (0..<max(0, unsafe OPENSSL_sk_num(chain))).contains { index in
+        guard let certificate = unsafe OPENSSL_sk_value(chain, index) else { return false }
+        return pinnedKeys.contains(unsafe Certificate.keyHash(of: OpaquePointer(certificate)))
+      }
   }
 }
 
@@ -48,8 +65,7 @@ private func dataTrampoline(
   _: Int32,
   _: Int, _: UnsafeMutableRawPointer?
 ) {
-  guard let data = unsafe data else { return }
-  unsafe Unmanaged<ContextData>.fromOpaque(data).release()
+  unsafe LentPointer.takeBack(data, as: ContextData.self)
 }
 
 #endif

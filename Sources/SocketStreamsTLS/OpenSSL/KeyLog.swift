@@ -5,8 +5,8 @@
 internal import Glibc
 internal import SocketStreams
 
-/// A file in NSS's key log format. It is opened for each line, so that a context that is kept holds no descriptor, and that the
-/// file can be moved away meanwhile.
+/// A file in NSS's key log format. It is opened for each line, so that a context that is kept holds no descriptor,
+/// and that the file can be moved away meanwhile.
 struct KeyLog: Sendable {
   private let path: String
 

@@ -17,6 +17,17 @@ enum LentPointer {
     guard let context = unsafe context else { return nil }
     return unsafe Unmanaged<Object>.fromOpaque(context).takeUnretainedValue()
   }
+
+  /// Gives C a reference, for ``takeBack(_:as:)`` to end.
+  static func give<Object: AnyObject>(_ object: Object) -> UnsafeMutableRawPointer {
+    unsafe Unmanaged.passRetained(object).toOpaque()
+  }
+
+  /// Ends the reference that ``give(_:)`` gave; once for each.
+  static func takeBack<Object: AnyObject>(_ context: UnsafeMutableRawPointer?, as type: Object.Type) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<Object>.fromOpaque(context).release()
+  }
 }
 
 #endif

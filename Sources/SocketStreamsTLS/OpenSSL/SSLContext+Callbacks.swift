@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What a context asks back during a handshake: the application protocol, the identity for a name, the line for the key log.
-// Nothing here calls anybody else's code.
+// What a context asks back during a handshake: the application protocol, the identity for a name, the line for the
+// key log. Nothing here calls anybody else's code.
 
 #if TLS
 
@@ -13,7 +13,11 @@ extension SSLContext {
       settings.applicationProtocols.isEmpty ? nil : ApplicationProtocols(settings.applicationProtocols)
     let keyLog = try settings.keyLogFile.map { path throws(StreamError) in try KeyLog(path) }
     let identities = ([settings.identity].compactMap(\.self) + settings.otherIdentities).map(\.keys)
-    unsafe ContextData(protocols: protocols, identities: identities, keyLog: keyLog).give(to: pointer)
+    let data = ContextData(
+      protocols: protocols, identities: identities, keyLog: keyLog,
+      checksChain: settings.verification != .dangerouslyNone, pinnedKeys: settings.pinnedKeys)
+    unsafe data.give(to: pointer)
+    unsafe SSL_CTX_set_cert_verify_callback(pointer, verifyTrampoline, LentPointer.lend(data))
     if keyLog != nil { unsafe SSL_CTX_set_keylog_callback(pointer, keyLogTrampoline) }
     switch settings.role {
     case .client:
@@ -29,6 +33,21 @@ extension SSLContext {
   }
 }
 
+/// The peer has shown certificates, which a verification in `store` is prepared for. The context lives, and so does the
+/// data.
+private func verifyTrampoline(_ store: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  guard let data = unsafe LentPointer.borrowed(context, as: ContextData.self) else { return 0 }
+  if data.checksChain {
+    let result = unsafe X509_verify_cert(store)
+    guard result == 1 else { return result }
+  }
+  let chain =
+    unsafe data.checksChain ? X509_STORE_CTX_get0_chain(store) : X509_STORE_CTX_get0_untrusted(store)
+  if unsafe data.isPinned(chain) { return 1 }
+  unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
+  return 0
+}
+
 /// A client's hello has come. Whatever name it has, or none, the answer is that it is good.
 private func serverNameTrampoline(
   _ ssl: OpaquePointer?, _: UnsafeMutablePointer<Int32>?, _: UnsafeMutableRawPointer?
@@ -36,10 +55,9 @@ private func serverNameTrampoline(
   guard let name = unsafe SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) else {
     return SSL_TLSEXT_ERR_NOACK
   }
-  let keys = unsafe ContextData.use(of: ssl) { data in
-    unsafe data.identities.count > 1 ? data.identity(for: String(cString: name)) : nil
-  }
-  guard let keys = keys ?? nil else { return SSL_TLSEXT_ERR_OK }
+  guard let data = unsafe ContextData.of(ssl), data.identities.count > 1,
+    let keys = unsafe data.identity(for: String(cString: name))
+  else { return SSL_TLSEXT_ERR_OK }
   // Of one identity at a time: a key of another kind would stay beside the new one.
   unsafe SSL_certs_clear(ssl)
   let code = unsafe SSL_use_cert_and_key(ssl, keys.leaf.pointer, keys.key.pointer, keys.chain, 1)
@@ -53,8 +71,9 @@ private func protocolTrampoline(
   _: UnsafeMutableRawPointer?
 ) -> Int32 {
   let offered = unsafe [UInt8](UnsafeBufferPointer(start: offer, count: Int(offerLength)))
-  let choice = unsafe ContextData.use(of: ssl) { $0.protocols?.choice(from: offered) }
-  guard let choice = choice ?? nil else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  guard let choice = unsafe ContextData.of(ssl)?.protocols?.choice(from: offered) else {
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+  }
   unsafe answer?.pointee = offer! + choice.lowerBound
   unsafe answerLength?.pointee = UInt8(choice.count)
   return SSL_TLSEXT_ERR_OK
@@ -63,8 +82,7 @@ private func protocolTrampoline(
 /// A key is there to be written down.
 private func keyLogTrampoline(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
   guard let line = unsafe line else { return }
-  let bytes = unsafe Array(String(cString: line).utf8)
-  _ = unsafe ContextData.use(of: ssl) { $0.keyLog?.append(bytes) }
+  unsafe ContextData.of(ssl)?.keyLog?.append(Array(String(cString: line).utf8))
 }
 
 #endif

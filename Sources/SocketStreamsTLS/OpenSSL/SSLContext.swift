@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What OpenSSL has to know of settings, for any number of connections. Which peer a connection is for, and what is asked
-// after the handshake, is up to the connection.
+// What OpenSSL has to know of settings, for any number of connections. Which peer a connection is for, and what is
+// asked after the handshake, is up to the connection.
 
 #if TLS
 
@@ -9,15 +9,15 @@ internal import SocketStreams
 
 /// OpenSSL's `SSL_CTX`.
 ///
-/// `@unchecked Sendable`: the pointer never changes, and the context is not changed once it is made; what OpenSSL itself
-/// changes in it, it guards.
+/// `@unchecked Sendable`: the pointer never changes, and the context is not changed once it is made; what OpenSSL
+/// itself changes in it, it guards.
 @safe
 final class SSLContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
   /// Makes a context; ``SSLContextCache`` spares that for settings in use.
-  /// - Throws: ``StreamError/TLS/badSettings``, or ``StreamError/TLS/badCertificate`` for an identity that OpenSSL finds too
-  ///   weak.
+  /// - Throws: ``StreamError/TLS/badSettings``, or ``StreamError/TLS/badCertificate`` for an identity that OpenSSL
+  ///   finds too weak.
   init(_ settings: TLSSettings) throws(StreamError) {
     try settings.check()
     ErrorQueue.clear()
@@ -43,8 +43,8 @@ final class SSLContext: @unchecked Sendable {
   deinit { unsafe SSL_CTX_free(pointer) }
 
   private func setVersions(_ settings: TLSSettings) throws(StreamError) {
-    // OpenSSL 3 signs handshakes below TLS 1.2 with SHA-1, which only level 0 allows. First, so that the caller's list of
-    // ciphers can name a level itself.
+    // OpenSSL 3 signs handshakes below TLS 1.2 with SHA-1, which only level 0 allows. First, so that the caller's
+    // list of ciphers can name a level itself.
     if settings.minimumVersion < .tls12 { unsafe SSL_CTX_set_security_level(pointer, 0) }
     // 0 is the highest that there is.
     let highest = Int32(settings.maximumVersion?.rawValue ?? 0)
@@ -55,7 +55,9 @@ final class SSLContext: @unchecked Sendable {
   }
 
   private func setCiphers(_ settings: TLSSettings) throws(StreamError) {
-    if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list) != 1 {
+    // Ciphers without certificates would pass by all that verifies them, on a server too.
+    let exception = settings.verification == .dangerouslyNone ? "" : ":!aNULL"
+    if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list + exception) != 1 {
       throw .badSettings("the list of ciphers \"\(list)\" names none: \(ErrorQueue.takeReason())")
     }
     guard let list = settings.cipherSuites else { return }
@@ -91,9 +93,13 @@ final class SSLContext: @unchecked Sendable {
     // Without a name for its sessions, a server refuses to go on with those that had a client's certificate.
     let name: StaticString = "SocketStreams"
     _ = unsafe SSL_CTX_set_session_id_context(pointer, name.utf8Start, UInt32(name.utf8CodeUnitCount))
-    // Servers give tickets away and keep nothing; whose a client's sessions are, the library's own cache knows.
-    let side = settings.role == .server ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_CLIENT
-    _ = unsafe ss_ctx_set_session_cache_mode(pointer, Int(side | SSL_SESS_CACHE_NO_INTERNAL))
+    switch settings.role {
+    case .client: unsafe SSLSession.handOut(pointer)
+    // Tickets are given away, and nothing is kept.
+    case .server:
+      _ = unsafe ss_ctx_set_session_cache_mode(
+        pointer, Int(SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_INTERNAL))
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Contexts of settings in use. To make one costs milliseconds if the system's roots are read for it, and a server's tickets
-// are of use to the same context only.
+// Contexts of settings in use. To make one costs milliseconds if the system's roots are read for it, and a server's
+// tickets are of use to the same context only.
 
 #if TLS
 
@@ -66,7 +66,6 @@ extension TLSSettings {
     settings.peerName = nil
     settings.handshakeTimeout = nil
     settings.approval = nil
-    settings.pinnedKeys = []
     if verification == .chainOnly { settings.verification = .full }
     return settings
   }

@@ -4,8 +4,8 @@
 
 /// A last question before a connection is used: whether its peer will do.
 ///
-/// It is asked once for each connection, after the handshake and all checks, for resumed sessions too, on a thread of the library's
-/// with no lock held; the connection waits for the answer, and so may others of the same event loop, so it has to come soon.
+/// It is asked once for each connection, after the handshake and all checks, for resumed sessions too, on a thread of
+/// its own, with no lock held; until it answers, the connection waits, and the time limit of the handshake runs.
 public struct TLSApproval: Hashable, Sendable {
   /// On the heap, so that an approval is somebody.
   private final class Question: Sendable {
@@ -15,8 +15,8 @@ public struct TLSApproval: Hashable, Sendable {
 
   private let question: Question
 
-  /// Asks `body`, which gets what was agreed upon and returns whether to go on. If it does not, the connection ends with
-  /// ``StreamError/TLS/notApproved``.
+  /// Asks `body`, which gets what was agreed upon and returns whether to go on. If it does not, the connection ends
+  /// with ``StreamError/TLS/notApproved``.
   public init(_ body: @escaping @Sendable (TLSPeer) -> Bool) { question = Question(body) }
 
   /// Asks.

@@ -32,8 +32,8 @@ public struct TLSCertificate: Hashable, Sendable {
     try Certificate.all(in: bytes, of: nil).map(\.value)
   }
 
-  /// The SHA-256 hash of its public key (the DER of `SubjectPublicKeyInfo`), 32 bytes: what ``TLSSettings/pinnedKeys`` has.
-  /// It stays the same when a certificate is renewed for the same key.
+  /// The SHA-256 hash of its public key (the DER of `SubjectPublicKeyInfo`), 32 bytes: what
+  /// ``TLSSettings/pinnedKeys`` has. It stays the same when a certificate is renewed for the same key.
   public var keyHash: [UInt8] { Certificate.keyHash(of: der) }
 }
 

@@ -17,9 +17,9 @@ public struct TLSIdentity: Hashable, Sendable {
   ///   - certificateFile: The certificate, and after it those that vouch for it, without the root.
   ///   - keyFile: The key, in any form that OpenSSL knows (PKCS #8, SEC 1, PKCS #1). `nil`: it is in `certificateFile`.
   ///   - passphrase: For an encrypted key; nobody is ever asked for it. Not looked at if the key is not encrypted.
-  /// - Throws: A POSIX error with the path in its operation if a file cannot be read; ``StreamError/TLS/badCertificate``,
-  ///   with the reason in ``StreamError/detail``, if one has not what it should have, if the passphrase is missing or wrong, and
-  ///   if the key belongs to another certificate.
+  /// - Throws: A POSIX error with the path in its operation if a file cannot be read;
+  ///   ``StreamError/TLS/badCertificate``, with the reason in ``StreamError/detail``, if one has not what it should
+  ///   have, if the passphrase is missing or wrong, and if the key belongs to another certificate.
   public init(certificateFile: String, keyFile: String? = nil, passphrase: String? = nil)
     throws(StreamError)
   {
@@ -33,8 +33,8 @@ public struct TLSIdentity: Hashable, Sendable {
     }
   }
 
-  /// Takes a certificate with those that vouch for it, and its key: PEM or DER each, told apart by what is in them. The same
-  /// PEM or PKCS #12 with both can be given twice.
+  /// Takes a certificate with those that vouch for it, and its key: PEM or DER each, told apart by what is in them.
+  /// The same PEM or PKCS #12 with both can be given twice.
   ///
   /// - Parameters:
   ///   - certificates: The certificate first, and after it those that vouch for it, without the root.

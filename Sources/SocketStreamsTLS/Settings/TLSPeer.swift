@@ -17,8 +17,8 @@ public struct TLSPeer: Hashable, Sendable {
   public let certificates: [TLSCertificate]
   /// The server's name that the client asked for (SNI); `nil` if it named none, as for addresses.
   public let serverName: String?
-  /// Whether the connection goes on with the keys of an earlier one. The certificates are those of that one then, and were checked
-  /// by it.
+  /// Whether the connection goes on with the keys of an earlier one. The certificates are those of that one then, and
+  /// were checked by it.
   public let isResumed: Bool
 
   package init(

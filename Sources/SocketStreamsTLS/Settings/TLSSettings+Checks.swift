@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Settings that cannot be meant. What only OpenSSL can tell (lists of ciphers, keys too short) is found when a context is
-// made of them.
+// Settings that cannot be meant. What only OpenSSL can tell (lists of ciphers, keys too short) is found when a
+// context is made of them.
 
 #if TLS
 
@@ -11,11 +11,6 @@ extension TLSSettings {
   /// - Throws: ``StreamError/TLS/badSettings`` with a sentence.
   func check() throws(StreamError) {
     if let fault { throw .badSettings(fault) }
-  }
-
-  /// Whether `chain` has a pinned key, or there are none.
-  func isPinned(_ chain: [TLSCertificate]) -> Bool {
-    pinnedKeys.isEmpty || chain.contains { pinnedKeys.contains($0.keyHash) }
   }
 
   /// Whether certificates of the peer are wanted, and checked against roots.
@@ -40,8 +35,8 @@ extension TLSSettings {
     switch role {
     case .server:
       if identity == nil { return "a server has no identity" }
-      if !pinnedKeys.isEmpty && clientCertificates == .notAsked {
-        return "a server that pins keys does not ask for certificates"
+      if !pinnedKeys.isEmpty && clientCertificates != .required {
+        return "a server that pins keys does not require certificates"
       }
     case .client:
       if peerName == "" { return "the peer's name is empty" }

@@ -19,25 +19,25 @@ struct ContextCacheTests {
   @Test("settings that differ only in what concerns single connections share a context")
   func shared() throws {
     let cache = SSLContextCache(limit: 4)
-    let first = try cache.context(for: try TestSettings.client())
-    var other = try TestSettings.client()
+    let first = try cache.context(for: try Sample.client())
+    var other = try Sample.client()
     other.peerName = "elsewhere"
     other.handshakeTimeout = nil
     other.approval = TLSApproval { _ in false }
-    other.pinnedKeys = [[UInt8](repeating: 7, count: 32)]
     other.verification = .chainOnly
     #expect(try cache.context(for: other) === first)
   }
 
   @Test("what a context has to know makes another one")
   func apart() throws {
-    let base = try TestSettings.client()
+    let base = try Sample.client()
     let changes: [(inout TLSSettings) -> Void] = [
-      { $0.verification = .dangerouslyNone }, { $0.roots = .system }, { $0.applicationProtocols = ["h2"] },
+      { $0.verification = .dangerouslyNone }, { $0.pinnedKeys = [[UInt8](repeating: 7, count: 32)] },
+      { $0.roots = .system }, { $0.applicationProtocols = ["h2"] },
       { $0.minimumVersion = .tls13 }, { $0.maximumVersion = .tls12 }, { $0.ciphers = "HIGH" },
       { $0.cipherSuites = "TLS_AES_128_GCM_SHA256" }, { $0.resumesSessions = false },
       { $0.keyLogFile = "/dev/null" },
-      { $0.identity = try? TestSettings.identity("client") },
+      { $0.identity = try? Sample.identity("client") },
     ]
     let cache = SSLContextCache(limit: 32)
     var contexts: [SSLContext] = [try cache.context(for: base)]
@@ -74,7 +74,7 @@ struct ContextCacheTests {
   @Test("any number of threads may ask at once, and all get the same")
   func threads() async throws {
     let cache = SSLContextCache(limit: 2)
-    let settings = try TestSettings.server()
+    let settings = try Sample.server()
     try await withThrowingTaskGroup(of: SSLContext.self) { group in
       for _ in 0..<16 { group.addTask { try cache.context(for: settings) } }
       var contexts: [SSLContext] = []
@@ -88,11 +88,11 @@ struct ContextCacheTests {
     weak var data: ContextData?
     var handshake: MemoryHandshake?
     do {
-      var server = try TestSettings.server()
-      server.otherIdentities = [try TestSettings.identity("a.test")]
+      var server = try Sample.server()
+      server.otherIdentities = [try Sample.identity("a.test")]
       let context = try SSLContext(server)
-      data = ContextData.use(of: MemoryHandshake.Side(context, isServer: true).ssl) { $0 }
-      handshake = MemoryHandshake(try SSLContext(TestSettings.client()), context)
+      data = ContextData.of(MemoryHandshake.Side(context, isServer: true).ssl)
+      handshake = MemoryHandshake(try SSLContext(Sample.client()), context)
     }
     #expect(handshake?.isDone == true)
     #expect(data != nil)

@@ -11,7 +11,7 @@ import Testing
 @Suite("Identities by name")
 struct ServerNameTests {
   private func shown(for name: String?, by server: TLSSettings) throws -> TLSCertificate? {
-    var client = try TestSettings.client()
+    var client = try Sample.client()
     client.verification = .dangerouslyNone
     client.maximumVersion = .tls12
     let old = try MemoryHandshake(client, server, name: name)
@@ -22,13 +22,13 @@ struct ServerNameTests {
     return new.client.peerChain.first
   }
 
-  private func certificate(_ name: String) throws -> TLSCertificate { try TestSettings.root(name)[0] }
+  private func certificate(_ name: String) throws -> TLSCertificate { try Sample.root(name)[0] }
 
   // J9
   @Test("the name that a client asks for chooses; an unknown one, or none, gets the first")
   func chosen() throws {
-    var server = try TestSettings.server("localhost")
-    server.otherIdentities = try ["a.test", "b.test", "wildcard"].map(TestSettings.identity)
+    var server = try Sample.server("localhost")
+    server.otherIdentities = try ["a.test", "b.test", "wildcard"].map(Sample.identity)
     #expect(try shown(for: "a.test", by: server) == certificate("a.test"))
     #expect(try shown(for: "B.TEST", by: server) == certificate("b.test"))
     #expect(try shown(for: "x.example.test", by: server) == certificate("wildcard"))
@@ -44,7 +44,7 @@ struct ServerNameTests {
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(folder.path)/x.key -subj /CN=x"
         + " -addext subjectAltName=DNS:x.example.test -out \(folder.path)/x.pem 2>/dev/null")
     let exact = try TLSIdentity(certificateFile: "\(folder.path)/x.pem", keyFile: "\(folder.path)/x.key")
-    var server = try TestSettings.server("wildcard")
+    var server = try Sample.server("wildcard")
     server.otherIdentities = [exact]
     #expect(try shown(for: "x.example.test", by: server) == exact.certificates[0])
     #expect(try shown(for: "y.example.test", by: server) == certificate("wildcard"))
@@ -56,28 +56,28 @@ struct ServerNameTests {
     let chain = try TLSIdentity(
       certificateFile: certificates.file("by-intermediate-chain.pem"),
       keyFile: certificates.key("by-intermediate"))
-    var client = try TestSettings.client()
-    var server = try TestSettings.server("a.test")
+    var client = try Sample.client()
+    var server = try Sample.server("a.test")
     server.otherIdentities = [chain]
     #expect(try MemoryHandshake(client, server).client.peerChain == chain.certificates)
     // A client that would rather have an RSA key: the default identity's, if it still were there.
-    server = try TestSettings.server("rsa")
-    server.otherIdentities = [try TestSettings.identity("a.test")]
+    server = try Sample.server("rsa")
+    server.otherIdentities = [try Sample.identity("a.test")]
     client.maximumVersion = .tls12
     client.ciphers = "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"
     server.ciphers = client.ciphers
     let made = try MemoryHandshake(client, server, name: "a.test")
     #expect(made.isDone)
-    #expect(made.client.peerChain == (try TestSettings.root("a.test")))
+    #expect(made.client.peerChain == (try Sample.root("a.test")))
   }
 }
 
 @Suite("Application protocols of both sides")
 struct ProtocolChoiceTests {
   private func handshake(_ offered: [String], _ spoken: [String]) throws -> MemoryHandshake {
-    var client = try TestSettings.client()
+    var client = try Sample.client()
     client.applicationProtocols = offered
-    var server = try TestSettings.server()
+    var server = try Sample.server()
     server.applicationProtocols = spoken
     return try MemoryHandshake(client, server)
   }
@@ -123,9 +123,9 @@ struct ContextResumptionTests {
   // J16
   @Test("sessions are resumed unless a side says no", arguments: [TLSVersion.tls12, .tls13])
   func resumed(version: TLSVersion) throws {
-    var client = try TestSettings.client()
+    var client = try Sample.client()
     client.maximumVersion = version
-    var server = try TestSettings.server()
+    var server = try Sample.server()
     #expect(try isResumed(client, server))
     server.resumesSessions = false
     #expect(try !isResumed(client, server))
@@ -137,18 +137,18 @@ struct ContextResumptionTests {
   // J16
   @Test("those with a client's certificate are, too", arguments: [TLSVersion.tls12, .tls13])
   func resumedWithCertificate(version: TLSVersion) throws {
-    var client = try TestSettings.client()
+    var client = try Sample.client()
     client.maximumVersion = version
-    client.identity = try TestSettings.identity("client")
-    var server = try TestSettings.server()
-    server.roots = .only(try TestSettings.root())
+    client.identity = try Sample.identity("client")
+    var server = try Sample.server()
+    server.roots = .only(try Sample.root())
     server.clientCertificates = .required
     #expect(try isResumed(client, server))
   }
 
   @Test("a server keeps no sessions itself, so that clients cannot fill its memory")
   func kept() throws {
-    let (client, server) = (try SSLContext(TestSettings.client()), try SSLContext(TestSettings.server()))
+    let (client, server) = (try SSLContext(Sample.client()), try SSLContext(Sample.server()))
     for _ in 0..<3 { #expect(MemoryHandshake(client, server).isDone) }
     #expect(SSL_CTX_sessions(server.pointer) != nil)
     #expect(SSL_CTX_ctrl(server.pointer, SSL_CTRL_SESS_NUMBER, 0, nil) == 0)

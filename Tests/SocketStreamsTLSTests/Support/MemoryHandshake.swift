@@ -109,7 +109,7 @@ final class MemoryHandshake {
 }
 
 /// The identities and roots of ``TestCertificates``, as settings have them.
-enum TestSettings {
+enum Sample {
   static func identity(_ name: String = "localhost") throws -> TLSIdentity {
     let certificates = TestCertificates.shared
     return try TLSIdentity(certificateFile: certificates.certificate(name), keyFile: certificates.key(name))

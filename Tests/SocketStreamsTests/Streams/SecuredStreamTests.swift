@@ -107,6 +107,50 @@ struct SecuredStreamTests {
     other.close()
   }
 
+  // A7: the layer is the same over every transport.
+  @Test(
+    "over a bufferevent the handshake is done, too, on a loop or by whoever waits",
+    arguments: Drivers.allCases)
+  func bufferevent(_ drivers: Drivers) throws {
+    let listener = try Listener(address: SocketAddress(ip: "127.0.0.1", port: 0)!)
+    let accepted = Shared<StreamPair?>(nil)
+    listener.schedule(on: base) { pair, _ in
+      try? pair.secure(with: ToySettings())
+      pair.output.setClient(.all) { stream, event in
+        if event == .canAcceptBytes { _ = try? stream.write([1, 2, 3]) }
+      }
+      pair.schedule(on: self.base)
+      pair.open()
+      accepted.with { $0 = pair }
+    }
+    defer {
+      listener.close()
+      accepted.value?.close()
+    }
+    var options = ConnectionOptions()
+    options.transport = .bufferevent
+    let pair = StreamPair(address: listener.localAddress, options: options)
+    try pair.secure(with: ToySettings())
+    let second = try EventBase.startThread()
+    defer { second.stop() }
+    switch drivers {
+    case .both: pair.schedule(on: base)
+    case .separate:
+      pair.input.schedule(on: base)
+      pair.output.schedule(on: second)
+    case .readerAlone: pair.input.schedule(on: base)
+    case .writerAlone, .writerWithoutReader: pair.output.schedule(on: base)
+    case .nobody: break
+    }
+    if drivers != .writerWithoutReader { pair.input.open() }
+    pair.output.open()
+    #expect(pair.output.waitUntilReady(timeout: .seconds(5)))
+    #expect(try pair.output.write([9]) == 1)
+    if drivers != .writerWithoutReader { #expect(try receive(pair.input, 3) == [1, 2, 3]) }
+    #expect(try receive(accepted.value!.input, 1) == [9])
+    pair.close()
+  }
+
   // H5, S174; field report 53
   @Test("a handshake that takes too long is one error on both halves, and the descriptor is closed")
   func tooLong() throws {

@@ -1,0 +1,82 @@
+// SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
+
+#if TLS
+
+import COpenSSL
+import SocketStreams
+import Testing
+
+@testable import SocketStreamsTLS
+
+@Suite("Pinned keys")
+struct PinningTests {
+  private func hash(_ name: String) throws -> [UInt8] { try Sample.root(name)[0].keyHash }
+
+  /// Connects to a server with a chain of two below the root.
+  private func handshake(
+    pinned: [String], _ verification: TLSSettings.Verification = .full
+  ) throws -> MemoryHandshake {
+    let certificates = TestCertificates.shared
+    var client = try Sample.client()
+    client.pinnedKeys = Set(try pinned.map(hash))
+    client.verification = verification
+    let server = try TLSIdentity(
+      certificateFile: certificates.file("by-intermediate-chain.pem"),
+      keyFile: certificates.key("by-intermediate"))
+    return try MemoryHandshake(client, .server(server))
+  }
+
+  // J10
+  @Test("any key of the verified chain is enough", arguments: ["by-intermediate", "intermediate", "root"])
+  func anyOfChain(name: String) throws {
+    #expect(try handshake(pinned: [name]).isDone)
+    #expect(try handshake(pinned: ["unknown", name]).isDone)
+  }
+
+  // J10
+  @Test("without one of them there is no connection, and the peer is told")
+  func refused() throws {
+    let made = try handshake(pinned: ["unknown", "localhost"])
+    #expect(!made.isDone && !made.client.isDone)
+    #expect(made.client.verifyResult == X509_V_ERR_APPLICATION_VERIFICATION)
+    #expect(made.server.failure?.contains("alert") == true)
+  }
+
+  @Test("pins come besides verification, not instead of it")
+  func besides() throws {
+    var client = try Sample.client()
+    client.pinnedKeys = [try hash("other.test")]
+    let made = try MemoryHandshake(client, Sample.server("other.test"))
+    #expect(made.client.verifyResult == X509_V_ERR_HOSTNAME_MISMATCH)
+  }
+
+  // J11
+  @Test("without verification the chain is what was shown")
+  func unverified() throws {
+    #expect(try handshake(pinned: ["by-intermediate"], .dangerouslyNone).isDone)
+    #expect(try handshake(pinned: ["intermediate"], .dangerouslyNone).isDone)
+    // Not shown.
+    #expect(try !handshake(pinned: ["root"], .dangerouslyNone).isDone)
+    var client = TLSSettings.client()
+    client.verification = .dangerouslyNone
+    client.pinnedKeys = [try hash("self-signed")]
+    #expect(try MemoryHandshake(client, Sample.server("self-signed")).isDone)
+    #expect(try !MemoryHandshake(client, Sample.server("localhost")).isDone)
+  }
+
+  // J8
+  @Test("a server may pin its clients' keys")
+  func clients() throws {
+    var client = try Sample.client()
+    client.identity = try Sample.identity("client")
+    var server = try Sample.server()
+    server.roots = .only(try Sample.root())
+    server.clientCertificates = .required
+    server.pinnedKeys = [try hash("client")]
+    #expect(try MemoryHandshake(client, server).isDone)
+    server.pinnedKeys = [try hash("localhost")]
+    #expect(try !MemoryHandshake(client, server).isDone)
+  }
+}
+
+#endif
