@@ -82,8 +82,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private func fail(_ error: StreamError) {
     guard stage.gaveUp() else { return }
     failure = error
-    tellAll()
-    listener.securingEnded()
+    listener.securingFailed(error)
   }
 
   /// The owner's answer to the engine's question.
@@ -91,9 +90,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     guard stage.answered(isApproved) else { return }
     if isApproved { return secured() }
     engine?.refuse()
-    failure = engine?.failure
-    tellAll()
-    listener.securingEnded()
+    let error = engine?.failure ?? .tls(.notApproved, "TLS handshake")
+    failure = error
+    listener.securingFailed(error)
   }
 
   /// The time for the handshake is over.
@@ -305,8 +304,10 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 protocol SecurityListener: TransportListener {
   /// The owner has to approve: `body` is to be asked with no lock held, and its answer given to the layer.
   func ask(_ body: @escaping @Sendable () -> Bool)
-  /// Plain bytes can go, or never will.
+  /// Plain bytes can go.
   func securingEnded()
+  /// Plain bytes never will go, whoever found out.
+  func securingFailed(_ error: StreamError)
 }
 
 extension StreamError {
