@@ -20,6 +20,7 @@ final class SSLContext: @unchecked Sendable {
   ///   finds too weak.
   init(_ settings: TLSSettings) throws(StreamError) {
     try settings.check()
+    OpenSSLLibrary.prepare()
     ErrorQueue.clear()
     guard let made = unsafe SSL_CTX_new(TLS_method()) else {
       throw .tls(.internalError, "TLS settings", detail: ErrorQueue.takeReason())

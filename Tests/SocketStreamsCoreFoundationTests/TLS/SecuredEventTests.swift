@@ -179,6 +179,26 @@ struct SecuredEventTests {
     pair.close()
   }
 
+  // OpenSSL would free what its functions on other threads use.
+  @Test("a process may exit while connections are being secured")
+  func exiting() async {
+    await #expect(processExitsWith: .success) {
+      let server = try TLSServer("localhost")
+      let port = server.port
+      for _ in 0..<4 {
+        onThread {
+          while true {
+            let pair = CFPair(port: port)
+            pair.secure(believing)
+            _ = greet(pair)
+            pair.close()
+          }
+        }
+      }
+      #expect(eventually { server.received.count > 200 })
+    }
+  }
+
   /// What has come, which stays where it is.
   private func peek(_ socket: RawSocket) -> [UInt8] {
     var room = [UInt8](repeating: 0, count: 65_536)
