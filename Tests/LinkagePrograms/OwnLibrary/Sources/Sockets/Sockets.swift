@@ -85,7 +85,9 @@ private func errorOfStream(to port: UInt16) -> String {
 private func errorOfSecuredStream(to port: UInt16) -> String {
   let stream = makeStream(to: port)
   let level = kCFStreamSocketSecurityLevelNegotiatedSSL
-  guard CFReadStreamSetProperty(stream, kCFStreamPropertySocketSecurityLevel, level) else { return "not taken" }
+  guard CFReadStreamSetProperty(stream, kCFStreamPropertySocketSecurityLevel, level) else {
+    return "not taken"
+  }
   var part: UInt8 = 0
   guard CFReadStreamOpen(stream), CFReadStreamRead(stream, &part, 1) == -1 else { return "not refused" }
   let error = CFReadStreamGetError(stream)
