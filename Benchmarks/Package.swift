@@ -13,5 +13,12 @@ let package = Package(
       name: "MicroBenchmarks",
       dependencies: [.product(name: "SocketStreams", package: "SocketStreams")],
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+    .executableTarget(
+      name: "TLSBenchmarks",
+      dependencies: [
+        .product(name: "SocketStreams", package: "SocketStreams"),
+        .product(name: "SocketStreamsTLS", package: "SocketStreams"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
   ]
 )

@@ -82,8 +82,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private func fail(_ error: StreamError) {
     guard stage.gaveUp() else { return }
     failure = error
-    tellAll()
-    listener.securingEnded()
+    listener.securingFailed(error)
   }
 
   /// The owner's answer to the engine's question.
@@ -91,9 +90,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     guard stage.answered(isApproved) else { return }
     if isApproved { return secured() }
     engine?.refuse()
-    failure = engine?.failure
-    tellAll()
-    listener.securingEnded()
+    let error = engine?.failure ?? .tls(.notApproved, "TLS handshake")
+    failure = error
+    listener.securingFailed(error)
   }
 
   /// The time for the handshake is over.
@@ -109,6 +108,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }
+    if stage == .secured, let engine, case .failed = engine.peek(), let last = engine.failure,
+      last.isPeersWord
+    {
+      return last
+    }
     return wire.error(code, operation)
   }
 
@@ -300,6 +304,14 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 protocol SecurityListener: TransportListener {
   /// The owner has to approve: `body` is to be asked with no lock held, and its answer given to the layer.
   func ask(_ body: @escaping @Sendable () -> Bool)
-  /// Plain bytes can go, or never will.
+  /// Plain bytes can go.
   func securingEnded()
+  /// Plain bytes never will go, whoever found out.
+  func securingFailed(_ error: StreamError)
+}
+
+extension StreamError {
+  /// Whether the peer has said why it goes. It often does so without reading what is on its way, which resets the
+  /// connection; what it said arrives in front of the reset all the same, and says more.
+  fileprivate var isPeersWord: Bool { domain == .tls && tls != .closedWithoutNotice }
 }

@@ -23,10 +23,11 @@ final class ConnectPlan: @unchecked Sendable {
 
   var host: String? { if case .host(let host, _) = target { host } else { nil } }
 
-  /// Who the peer is said to be: the host, or the address as text without its port; `nil` for a path.
+  /// Who the peer is said to be: the host without brackets, or the address as text without its port; `nil` for a path.
   var peerName: String? {
     switch target {
-    case .host(let host, _): host
+    case .host(let host, _):
+      host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     case .address(let address): address.ip
     }
   }

@@ -98,6 +98,11 @@ extension Endpoint: SecurityListener {
     signalWaiters()
   }
 
+  func securingFailed(_ error: StreamError) {
+    fail(error, by: nil)
+    securingEnded()
+  }
+
   /// On a thread of its own: the owner may ask others in turn.
   func ask(_ body: @escaping @Sendable () -> Bool) {
     do throws(StreamError) {

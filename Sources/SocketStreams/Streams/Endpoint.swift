@@ -120,8 +120,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
       switch transport.open() {
       case .opened:
         phase = .connected
-        beginSecuring()
         half.connectionOpened()
+        beginSecuring()
       case .failed(let error): fail(error, by: half)
       case .pending: phase = .connecting
       case .toConnect:
@@ -172,12 +172,13 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   /// The connection is up: tells the halves that wait for it. The lock is held; any thread.
   func connectionOpened() {
     phase = .connected
-    beginSecuring()
     if let limits, limits.idle.isSet { limits.idle.progressed(now: SystemCalls.monotonicNow()) }
     eachHalf { half in
       if half.lifecycle.status == .opening { half.connectionOpened() }
-      half.transportSignalled()
     }
+    // Opened first: both sides can have failed to agree when this returns.
+    beginSecuring()
+    eachHalf { $0.transportSignalled() }
   }
 
   // MARK: - What the transport tells. The lock is held.

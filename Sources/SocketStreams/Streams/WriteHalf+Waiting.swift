@@ -27,7 +27,8 @@ extension WriteHalf {
 
   private func drainIfPolled() {
     let transport = endpoint.transport
-    if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked) || transport.isSecuring {
+    if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked) || transport.isSecuring
+    {
       drain()
     }
   }

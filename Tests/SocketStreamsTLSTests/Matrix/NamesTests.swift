@@ -19,7 +19,7 @@ struct NamesTests {
 
   private static let cases = [
     Case(certificate: "localhost", host: "localhost"),
-    Case(certificate: "localhost", host: "localhost."),
+    Case(certificate: "localhost", name: "localhost."),
     Case(certificate: "localhost", host: "LocalHost"),
     Case(certificate: "localhost"),
     Case(certificate: "localhost", name: "127.0.0.1"),

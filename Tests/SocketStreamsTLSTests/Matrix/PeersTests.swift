@@ -130,7 +130,7 @@ struct PeersTests {
   // T3, J2
   @Test("nginx as a client of our server, which it checks")
   func nginxProxy() throws {
-    let reply = "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+    let reply = "HTTP/1.0 200 OK\r\nContent-Length: 100000\r\n\r\n"
     let server = try SecureServer(.serving(), service: .none)
     let nginx = try Nginx(page: [], before: server.port)
     let client = try #require(RawSocket(connectingTo: nginx.proxyPort))

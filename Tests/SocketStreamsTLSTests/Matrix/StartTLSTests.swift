@@ -173,6 +173,7 @@ struct StartTLSTests {
     _ = try writeAll(Self.go, to: pair.output)
     let secured = try SecureClient(securing: pair, .serving())
     #expect(secured.failure?.tls == .protocolError, "\(String(describing: secured.failure))")
+    pair.close()
     client.expect("failed")
   }
 

@@ -6,7 +6,7 @@ import SocketStreamsTLS
 import Testing
 
 @Suite("Sessions that are resumed", .timeLimit(.minutes(3)))
-struct ResumptionTests {
+struct SessionTests {
   private static let newest = ["1.2", "1.3"]
 
   /// Talks, and ends in order.
