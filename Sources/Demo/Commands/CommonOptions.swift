@@ -71,7 +71,8 @@ extension CommonOptions {
 
   /// Refuses what the functions of CoreFoundation and Foundation have no place for.
   static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
-    let own = [resolve.spec, transport.spec, SecurityOptions.startTLS.spec] + SecurityOptions.client
+    typealias Security = SecurityOptions
+    let own = [resolve.spec, transport.spec, Security.startTLS.spec, Security.ca.spec, Security.alpn.spec]
     for option in own where arguments.has(option) {
       throw UsageError(
         "\(option.flag) is for the library's own streams, and does not go with \(flag.spec.flag)")
