@@ -43,7 +43,10 @@ enum CommonOptions {
   static let transport = Setting(
     "transport", "kind", default: TransportChoice.direct, help: "What carries the bytes below the streams.")
   static let foundation = Flag(
-    "foundation", help: "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop.")
+    "foundation",
+    help:
+      "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop. Not with --tls, --resolve or --transport."
+  )
   static let verbose = Flag(
     "verbose", short: "v", help: "Tell on standard error what happens behind the events.")
 
