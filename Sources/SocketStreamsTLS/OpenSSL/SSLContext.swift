@@ -27,11 +27,14 @@ final class SSLContext: @unchecked Sendable {
     }
     unsafe pointer = made
     unsafe ss_ctx_set_options_always(pointer)
+    // An idle connection has no buffers; a busy one takes what has arrived in one read of the wire, be it two records.
     // Chains are sent as they were given: OpenSSL would add what it finds among the roots, anew for each connection.
     _ = unsafe ss_ctx_set_mode(
       pointer,
       Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_NO_AUTO_CHAIN)
     )
+    unsafe ss_ctx_set_read_ahead(pointer)
+    unsafe SSL_CTX_set_default_read_buffer_len(pointer, Self.readBufferSize)
     try setVersions(settings)
     try setCiphers(settings)
     if let identity = settings.identity { try use(identity.keys) }
@@ -69,10 +72,8 @@ final class SSLContext: @unchecked Sendable {
   }
 
   private func hasCipher(_ name: String) -> Bool {
-    let ciphers = unsafe SSL_CTX_get_ciphers(pointer)
-    return (0..<(unsafe OPENSSL_sk_num(ciphers))).contains { index in
-      let cipher = unsafe OpaquePointer(OPENSSL_sk_value(ciphers, index))
-      return unsafe String(cString: SSL_CIPHER_get_name(cipher)) == name
+    unsafe OpenSSLList.elements(of: SSL_CTX_get_ciphers(pointer)).contains {
+      unsafe String(cString: SSL_CIPHER_get_name($0)) == name
     }
   }
 
@@ -102,6 +103,9 @@ final class SSLContext: @unchecked Sendable {
         pointer, Int(SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_INTERNAL))
     }
   }
+
+  /// Two records of the largest kind, each with its head and what secures it.
+  private static let readBufferSize = 2 * (16_384 + 5 + 256)
 }
 
 #endif
