@@ -59,8 +59,9 @@ final class SSLContext: @unchecked Sendable {
   }
 
   private func setCiphers(_ settings: TLSSettings) throws(StreamError) {
-    // Ciphers without certificates would pass by all that verifies them, on a server too.
-    let exception = settings.verification == .dangerouslyNone ? "" : ":!aNULL"
+    // Ciphers without certificates would pass by all that verifies them, or looks for a pinned key; on a server too.
+    let isAnybodyWelcome = settings.verification == .dangerouslyNone && settings.pinnedKeys.isEmpty
+    let exception = isAnybodyWelcome ? "" : ":!aNULL"
     if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list + exception) != 1 {
       throw .badSettings("the list of ciphers \"\(list)\" names none: \(ErrorQueue.takeReason())")
     }
