@@ -55,7 +55,7 @@ extension StreamError {
     case badSettings = -9848
     /// Both sides have no cipher, group or signature in common.
     case noCommonCipher = -9858
-    /// The peer gave no certificate, and has to.
+    /// The client showed no certificate, and the server requires one. Both sides have this error.
     case certificateRequired = -9863
     /// The peer's name for this server is not one that it has.
     case unrecognizedName = -9865
