@@ -3,7 +3,7 @@
 
 extension StreamError {
   /// The codes of the domain ``Domain/tls``, numbered as Secure Transport numbers them (`errSSL…`), which ported code
-  /// compares with.
+  /// compares with. Those from -9891 on are what it has no number for.
   public enum TLS: Int32, Sendable {
     /// The peer does not speak TLS as it should, or not at all.
     case protocolError = -9800
@@ -60,9 +60,9 @@ extension StreamError {
     /// The peer's name for this server is not one that it has.
     case unrecognizedName = -9865
     /// A certificate was revoked.
-    case certificateRevoked = -9885
+    case certificateRevoked = -9892
     /// Both sides have no application protocol in common (ALPN).
-    case noCommonProtocol = -9890
+    case noCommonProtocol = -9893
     /// The certificate is none of those that the settings pin, or the approval said no.
     case notApproved = -9891
   }
