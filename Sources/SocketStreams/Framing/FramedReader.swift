@@ -16,7 +16,7 @@
 /// Any thread may call any function.
 ///
 /// `@unchecked Sendable`: `lock` guards the variables, but for `alarm`, which the base's thread alone touches.
-public final class FramedReader: @unchecked Sendable {
+public final class FramedReader: ByteHolder, @unchecked Sendable {
   private enum Action {
     case tell(FramedReadEvent)
     /// The time limit has passed: as `tell`, with an answer.

@@ -15,7 +15,7 @@
 /// Any thread may call any function.
 ///
 /// `@unchecked Sendable`: `lock` guards the variables, but for `alarm`, which the base's thread alone touches.
-public final class FramedWriter: @unchecked Sendable {
+public final class FramedWriter: ByteSupplier, @unchecked Sendable {
   private enum Action {
     case tell(FramedWriteEvent)
     /// The time limit has passed: as `tell`, with an answer.
@@ -31,6 +31,8 @@ public final class FramedWriter: @unchecked Sendable {
   private var queue: WriteQueue
   /// Some thread is sending.
   private var isSending = false
+  /// Told when it has done so.
+  private let sendingEnded = Condition()
   /// The kernel took less than it was offered, and has not told of room since.
   private var isBlocked = false
   /// The kernel has told of room since the last write began.
@@ -61,6 +63,7 @@ public final class FramedWriter: @unchecked Sendable {
     turn = FramedTurn(handler)
     queue = WriteQueue(limit: queueLimit, reportsPartial: reportsPartial)
     stream.writer.stopQueueing()
+    stream.writer.takeBytes(of: self)
     stream.setClient(.all) { [self] stream, event in happened(event, to: stream) }
     stream.schedule(on: base)
     lock.lock()
@@ -179,6 +182,28 @@ public final class FramedWriter: @unchecked Sendable {
       }
     }
     isSending = false
+    sendingEnded.broadcast()
+  }
+
+  /// Before the connection is secured: what is queued here was written before that.
+  func handOver() {
+    lock.lock()
+    // In a call of the stream, which does not wait.
+    while isSending { sendingEnded.wait(lock) }
+    isSending = true
+    while let stream, let bytes = queue.nextBytes(now: SystemCalls.monotonicNow()) {
+      lock.unlock()
+      let buffer = unsafe StreamBuffer(copying: bytes.span.bytes)
+      let result = Result { () throws(StreamError) in try stream.write(moving: buffer) }
+      lock.lock()
+      switch result {
+      case .success: queue.sent(bytes.count, now: SystemCalls.monotonicNow())
+      case .failure(let error): queue.givenUp(error)
+      }
+    }
+    isSending = false
+    sendingEnded.broadcast()
+    requestPass()
   }
 
   /// Has the base's thread take the next steps. The lock is held; gives it back.

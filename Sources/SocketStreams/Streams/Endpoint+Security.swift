@@ -7,13 +7,16 @@ extension Endpoint: SecurityListener {
 
   /// Secures both directions from now on.
   func secure(with settings: any SecuritySettings) throws(StreamError) {
-    // Asked with the lock free: a reader of frames has a lock of its own.
-    let holder = lock.withLock { reader?.holder }
-    if let holder, holder.bufferedByteCount > 0 { throw .misuse(.unreadBytes, "start TLS") }
+    var (holder, supplier): ((any ByteHolder)?, (any ByteSupplier)?)
     let target = try lock.withLock { () throws(StreamError) -> SecurityTarget? in
-      try mayBeSecured(with: settings) ? SecurityTarget(host: plan?.peerName, port: plan?.port) : nil
+      guard try mayBeSecured(with: settings) else { return nil }
+      if isConnected { (holder, supplier) = (reader?.holder, writer?.supplier) }
+      return SecurityTarget(host: plan?.peerName, port: plan?.port)
     }
     guard let target else { return }
+    // Asked with the lock free: readers and writers of frames have locks of their own.
+    if let holder, holder.bufferedByteCount > 0 { throw .misuse(.unreadBytes, "start TLS") }
+    supplier?.handOver()
     // This may read files of root certificates.
     let engine = try settings.makeEngine(for: target)
     let isInstalled = try lock.withLock { () throws(StreamError) -> Bool in
@@ -114,14 +117,6 @@ extension Endpoint: SecurityListener {
 
   private func answered(_ isApproved: Bool) { lock.withLock { secured?.answered(isApproved) } }
 }
-
-/// Whoever takes bytes from a stream and gives them to others later.
-protocol ByteHolder: AnyObject, Sendable {
-  /// How many bytes have come that nobody has taken.
-  var bufferedByteCount: Int { get }
-}
-
-extension FramedReader: ByteHolder {}
 
 extension StreamPair {
   /// Secures both directions: with the next byte if the pair is open, else as soon as it is connected.

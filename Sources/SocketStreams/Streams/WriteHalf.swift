@@ -4,7 +4,13 @@
 
 /// `@unchecked Sendable`: as ``StreamHalf``; what is stored here is guarded by `endpoint.lock` too.
 final class WriteHalf: StreamHalf, @unchecked Sendable {
+  /// Who has more bytes for the stream.
+  private(set) weak var supplier: (any ByteSupplier)?
+
   init(_ endpoint: Endpoint) { super.init(.writing, endpoint) }
+
+  /// Says who has bytes for the stream, for as long as that one is there.
+  func takeBytes(of supplier: any ByteSupplier) { endpoint.lock.withLock { self.supplier = supplier } }
 
   private var sink: any StreamSink {
     @inline(__always) get { endpoint.transport }

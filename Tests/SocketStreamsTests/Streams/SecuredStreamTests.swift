@@ -321,6 +321,53 @@ struct SecuredStreamTests {
     mine.close()
   }
 
+  // J13
+  @Test("what a writer of frames has queued when the pair is secured goes out before, as it is")
+  func framesBefore() throws {
+    let (pair, peer) = StreamPair.scripted()
+    let log = FramedLog()
+    let writer = FramedWriter(pair.output, on: base) { _, event in log.note(event) }
+    pair.open()
+    base.settle()
+    peer.accept(3)
+    writer.write(Array("220 go\r\n".utf8), tag: 1)
+    writer.write(pattern(100_000), tag: 2)
+    try pair.secure(with: ToySettings())
+    writer.write([1], tag: 3)
+    peer.accept(.max)
+    #expect(log.hears("w 2: written"))
+    let plain = Array("220 go\r\n".utf8) + pattern(100_000)
+    #expect(eventually { peer.received == plain + Array("TOYHELLO".utf8) })
+    #expect(!log.all.contains("w 3: written"))
+    peer.send(Array("TOYHELLO".utf8))
+    #expect(log.hears("w 3: written"))
+    #expect(eventually { peer.received == plain + Array("TOYHELLO".utf8) + [1, 0, 1, 1 ^ 0x5a] })
+    pair.close()
+  }
+
+  // J13
+  @Test("an answer that is written on the first frame goes out before the handshake that follows at once")
+  func answerBefore() throws {
+    for _ in 0..<50 {
+      let (mine, other) = try StreamPair.connected()
+      let writer = FramedWriter(mine.output, on: base)
+      let reader = FramedReader(mine.input, on: base) { _, event in
+        guard case .frame = event else { return }
+        writer.write(Array("220 go\n".utf8))
+        try? mine.secure(with: ToySettings())
+      }
+      reader.read(.line())
+      other.open()
+      _ = try other.output.write(Array("STARTTLS\r\n".utf8))
+      mine.open()
+      #expect(try receive(other.input, 7) == Array("220 go\n".utf8))
+      try other.secure(with: ToySettings())
+      #expect(other.output.waitUntilReady(timeout: .seconds(5)))
+      mine.close()
+      other.close()
+    }
+  }
+
   // S189, S190
   @Test("settings can be changed and taken off until the handshake begins; the same ones again are no change")
   func changes() throws {
