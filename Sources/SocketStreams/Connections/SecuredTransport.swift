@@ -289,6 +289,8 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// The peer's word that it is done is not the end of the wire, on which more may come: a plain close over that would be a
   /// reset.
   func end(_ ending: SocketSides.Ending) -> Farewell {
+    // A write half that was never opened did not say it.
+    if ending != .abort, wireFailure == nil { engine?.finishSending() }
     failure = failure ?? engine?.failure
     engine = nil
     return wire.end(ending == .close && !isWireOver ? .closeAfterDelivery : ending)

@@ -99,11 +99,12 @@ struct BasesTests {
       try pair.startTLS(.trusting())
       let strays = Shared(0)
       let isMoved = Shared(false)
-      let check: @Sendable (Bool) -> Void = { isFirst in
-        if isMoved.value == isFirst { strays.with { $0 += 1 } }
+      // Those that moved are called elsewhere, and those that did not, where they were.
+      let check: @Sendable (Bool) -> Void = { [weak first] hasMoved in
+        if isMoved.value, first?.isCurrent == hasMoved { strays.with { $0 += 1 } }
       }
-      log.watch(pair.input) { [weak first] _, _ in check(first?.isCurrent == true && moved != .writer) }
-      log.watch(pair.output) { [weak first] _, _ in check(first?.isCurrent == true && moved != .reader) }
+      log.watch(pair.input) { _, _ in check(moved != .writer) }
+      log.watch(pair.output) { _, _ in check(moved != .reader) }
       pair.schedule(on: first)
       pair.open()
       #expect(
@@ -127,7 +128,8 @@ struct BasesTests {
       #expect(eventually(within: 60) { log.bytes == pattern(5_000) })
       pair.output.close()
       #expect(log.hears(.endEncountered, .input, within: 60))
-      #expect(log.events(.output) == [.openCompleted, .canAcceptBytes])
+      #expect(log.events(.output).starts(with: [.openCompleted, .canAcceptBytes]))
+      #expect(strays.value == 0)
     }
   }
 
@@ -239,6 +241,18 @@ struct BasesTests {
         #expect(try readToEnd(input, seconds: 60) == pattern(200_000))
       }
     }
+  }
+
+  // S162, J15
+  @Test("a pair whose write stream was dropped says close_notify with its last close")
+  func onlyInputEnds() throws {
+    let server = try PythonServer("echo")
+    let input = try securedInput(server.port)
+    input.open()
+    #expect(!input.waitUntilReady(timeout: .milliseconds(1)) || input.status != .error)
+    #expect(eventually(within: 60) { !input.hasBytesAvailable && input.property(.tlsPeer) != nil })
+    input.close()
+    server.expect("echoed 0 end notice")
   }
 
   private func securedInput(_ port: UInt16) throws -> ReadStream {

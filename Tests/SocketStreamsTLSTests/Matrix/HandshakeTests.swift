@@ -155,7 +155,7 @@ struct HandshakeTests {
     let pair = StreamPair(host: "localhost", port: relay.port)
     try pair.startTLS(.trusting())
     pair.open()
-    #expect(relay.hasClient())
+    #expect(relay.hasClient() && eventually { pair.output.status == .open })
     pair.output.close()
     relay.release()
     #expect(try readToEnd(pair.input, seconds: 60)?.count == 65)
