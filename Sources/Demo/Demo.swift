@@ -22,6 +22,9 @@ struct Demo {
     } catch let misuse as Program.Misuse {
       console.tell(misuse.error.report(for: misuse.command, style: console.errorStyle))
       return .usage
+    } catch let error as Unusable {
+      console.error(error.failure.line(for: error.target))
+      return error.failure.exitCode
     } catch let failure as OutputFailure {
       return failure.exitCode
     } catch {
@@ -62,10 +65,11 @@ struct Demo {
   ) throws -> ExitCode {
     do {
       let progress = command.options.contains { $0.name == CommonOptions.progress.spec.name }
-      return try body(
-        Console(
-          color: arguments[CommonOptions.color],
-          progress: progress ? arguments[CommonOptions.progress] : .never))
+      let console = Console(
+        color: arguments[CommonOptions.color], progress: progress ? arguments[CommonOptions.progress] : .never
+      )
+      if let warning = SecurityOptions.warning(arguments) { console.note(warning) }
+      return try body(console)
     } catch let error as UsageError {
       throw Program.Misuse(error: error, command: command)
     }

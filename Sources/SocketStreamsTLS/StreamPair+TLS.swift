@@ -10,18 +10,18 @@ extension StreamPair {
   /// byte on, as after a protocol's STARTTLS. Any thread may call it, also on a client's call.
   ///
   /// The pair opens when it is connected. Until the handshake is done writes are answered `nil` and nothing can be read; then
-  /// ``StreamEvent/canAcceptBytes`` is told, and ``StreamProperty/tlsPeer`` has what was agreed upon. A handshake that fails
+  /// `StreamEvent.canAcceptBytes` is told, and `StreamProperty.tlsPeer` has what was agreed upon. A handshake that fails
   /// is the failure of both streams. What was written before is sent before the handshake, as it is.
   ///
   /// On an open pair, call this when the peer has agreed and all that it said has been read. The settings are put to use at
-  /// once, which reads the system's roots if they are not known yet. Setting ``StreamProperty/tlsSettings`` does the same,
+  /// once, which reads the system's roots if they are not known yet. Setting `StreamProperty.tlsSettings` does the same,
   /// and tells only whether it worked.
   ///
   /// Securing a pair again in the same way changes nothing.
-  /// - Throws: ``StreamError/TLS/badSettings`` and its like if the settings cannot be used;
-  ///   ``StreamError/Misuse/unreadBytes`` if plain bytes were taken in that nobody has read, which may be an attack;
-  ///   ``StreamError/Misuse/secured`` if the pair is being secured in another way; ``StreamError/Misuse/busy`` while bytes are
-  ///   lent; ``StreamError/Misuse/notOpen`` after a close or a failure; ``StreamError/Misuse/unsupported`` for pairs in memory.
+  /// - Throws: `StreamError.TLS.badSettings` and its like if the settings cannot be used;
+  ///   `StreamError.Misuse.unreadBytes` if plain bytes were taken in that nobody has read, which may be an attack;
+  ///   `StreamError.Misuse.secured` if the pair is being secured in another way; `StreamError.Misuse.busy` while bytes are
+  ///   lent; `StreamError.Misuse.notOpen` after a close or a failure; `StreamError.Misuse.unsupported` for pairs in memory.
   ///
   /// Corresponds to setting `kCFStreamPropertySSLSettings`.
   public func startTLS(_ settings: TLSSettings) throws(StreamError) { try secure(with: settings) }

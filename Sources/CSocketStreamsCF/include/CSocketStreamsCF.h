@@ -49,18 +49,31 @@ typedef CF_ENUM(int, CFNetworkErrors) {
   kCFErrorHTTPParseFailure = 303,
 };
 
-// MARK: - TLS
+// MARK: - TLS. The package's trait TLS, which is on by default, has to be there: without it, setting these answers false.
 
+/// CFDictionary of the keys below, all of which may be missing; NULL for none. Settable until the handshake begins, on an open
+/// connection too, where it begins at once. Setting what is set already is always taken, and is how both streams may be told.
 CF_EXPORT const CFStringRef kCFStreamPropertySSLSettings;
+/// CFArray of CFData, DER, the peer's own first; NULL before the end of the handshake. To be copied only.
 CF_EXPORT const CFStringRef kCFStreamPropertySSLPeerCertificates;
+/// NULL: there is no object of that kind without Apple's framework Security.
 CF_EXPORT const CFStringRef kCFStreamPropertySSLPeerTrust;
+/// CFString, kCFStreamSocketSecurityLevelNegotiatedSSL by default.
 CF_EXPORT const CFStringRef kCFStreamSSLLevel;
+/// CFBoolean: false, or the settings are refused; likewise the next two. There is no checking a part of a chain.
 CF_EXPORT const CFStringRef kCFStreamSSLAllowsExpiredCertificates;
 CF_EXPORT const CFStringRef kCFStreamSSLAllowsExpiredRoots;
 CF_EXPORT const CFStringRef kCFStreamSSLAllowsAnyRoot;
+/// CFBoolean, true by default. If false nothing is checked, the name neither: anybody can be at the other end.
 CF_EXPORT const CFStringRef kCFStreamSSLValidatesCertificateChain;
+/// CFString: the name that the peer's certificate has to be for, and that the peer is asked for (SNI); by default the host that
+/// the streams were made for, if there is one. kCFNull has no name checked.
 CF_EXPORT const CFStringRef kCFStreamSSLPeerName;
+/// CFArray of CFData, or of CFURL of files: a certificate, those of its issuers, and its key. Each element is PEM, or a
+/// certificate or a key as DER; the key may stand anywhere, in an element with certificates too. Or one element that is
+/// PKCS #12, with an empty passphrase. A server needs it; a client shows it to a server that asks.
 CF_EXPORT const CFStringRef kCFStreamSSLCertificates;
+/// CFBoolean, false by default: this side is the server.
 CF_EXPORT const CFStringRef kCFStreamSSLIsServer;
 
 // MARK: - Proxies

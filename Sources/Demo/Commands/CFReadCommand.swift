@@ -60,7 +60,7 @@ enum CFReadCommand {
       setClient.spec, poll.spec,
       block.spec,
       stopNow.spec, unschedule.spec, openTwice.spec,
-    ] + CommonOptions.connecting,
+    ] + SecurityOptions.client + CommonOptions.connecting,
     examples: [
       Example("demo cfread 127.0.0.1:9002 --events", "The steps and the events, with their thread."),
       Example(
@@ -89,11 +89,12 @@ extension CFReadCommand {
       polls: arguments[poll],
       blocks: arguments[block], stopsNow: arguments[stopNow], pause: arguments[unschedule],
       opensTwice: arguments[openTwice], tracesContext: arguments[contextTrace],
-      tellsEvents: arguments[CommonOptions.events], prints: !isJSON)
+      tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose],
+      prints: !isJSON)
     let counts = ContextCounts()
     let request = SessionRequest(
       command: spec.name, target: target.description, isJSON: isJSON,
-      isVerbose: arguments[CommonOptions.verbose],
+      isVerbose: plan.isVerbose,
       tellsThreads: plan.tellsEvents,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
     let sink = isJSON ? Printer.Sink.nowhere : .text(UTF8Decoder(replacing: .mark), prefix: "")

@@ -24,12 +24,14 @@ enum ChatCommand {
     options: [
       name.spec, history.spec, reconnect.spec, CommonOptions.events.spec, CommonOptions.timeout.spec,
       CommonOptions.resolve.spec, CommonOptions.unix.spec, CommonOptions.transport.spec,
+    ] + SecurityOptions.client + [
       CommonOptions.json.spec, CommonOptions.color.spec, CommonOptions.verbose.spec,
     ],
     examples: [
       Example("demo chat localhost 1025 --name Maggie", "Talks until /quit."),
       Example("demo chat localhost 1025 -n Ann --reconnect", "The same, through restarts of the server."),
       Example("demo chat localhost 1025 -n Ann --history 20", "At the end, the last 20 lines again."),
+      Example("demo chat chat.example 1025 -n Ann --tls", "The same, with a server that is secured by TLS."),
     ],
     exitCodes: [
       .done, .notConnected, .connectionBroke, .badData, .timeLimit, .localFile, .usage, .interrupted,

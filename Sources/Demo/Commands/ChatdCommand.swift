@@ -20,13 +20,16 @@ enum ChatdCommand {
     operands: [EchodCommand.port.spec],
     options: [
       host.spec, unix.spec, queueLimit.spec, CommonOptions.events.spec, EchodCommand.timeout.spec,
+    ] + SecurityOptions.server + [
       CommonOptions.json.spec, CommonOptions.color.spec, CommonOptions.verbose.spec,
     ],
     examples: [
       Example("demo chatd 1025", "Port 1025."),
       Example("demo chatd --events", "Any free port, and what becomes of each client."),
+      Example(
+        "demo chatd 1025 --tls-cert chat.pem", "The same, secured by TLS; the key is in the same file."),
     ],
-    exitCodes: [.notConnected, .timeLimit, .usage, .interrupted, .outputGone])
+    exitCodes: [.notConnected, .timeLimit, .localFile, .usage, .interrupted, .outputGone])
 }
 
 extension ChatdCommand {
@@ -35,7 +38,8 @@ extension ChatdCommand {
     let address = try EchodCommand.address(arguments)
     let isJSON = arguments[CommonOptions.json]
     let plan = ChatServerPlan(
-      address: address, queueLimit: arguments[queueLimit], timeout: arguments[EchodCommand.timeout],
+      address: address, security: try Security.server(arguments, at: address.description),
+      queueLimit: arguments[queueLimit], timeout: arguments[EchodCommand.timeout],
       tellsEvents: arguments[CommonOptions.events], printsAddress: !isJSON)
     DescriptorLimit.raise()
     let counts = ChatCounts()

@@ -71,7 +71,8 @@ extension CommonOptions {
 
   /// Refuses what the functions of CoreFoundation and Foundation have no place for.
   static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
-    for option in [resolve.spec, transport.spec] where arguments.has(option) {
+    let own = [resolve.spec, transport.spec, SecurityOptions.startTLS.spec] + SecurityOptions.client
+    for option in own where arguments.has(option) {
       throw UsageError(
         "\(option.flag) is for the library's own streams, and does not go with \(flag.spec.flag)")
     }

@@ -12,11 +12,16 @@ enum ConnectCommand {
     ],
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
     // No progress line: it would stand in the middle of a conversation.
-    options: CommonOptions.connecting.filter { $0.name != CommonOptions.progress.spec.name },
+    options: SecurityOptions.client + [SecurityOptions.startTLS.spec]
+      + CommonOptions.connecting.filter { $0.name != CommonOptions.progress.spec.name },
     examples: [
       Example("demo connect localhost 7000", "A conversation, a line at a time; Ctrl-D ends your side."),
       Example(
         "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | demo connect localhost 80", "A request, and the whole reply."),
+      Example("demo connect example.org 443 --tls --alpn http/1.1", "The same, secured by TLS."),
+      Example(
+        "demo connect mail.example 110 --starttls '' --starttls STLS",
+        "POP3: the greeting, the request for TLS, and then what you type."),
       Example("ls -l | demo connect --unix /run/sink --events", "A pipe to a Unix-domain socket."),
     ],
     exitCodes: CommonOptions.exitCodes)

@@ -29,14 +29,17 @@ enum EchodCommand {
     operands: [port.spec],
     options: [
       host.spec, unix.spec, threads.spec, closure.spec, once.spec, CommonOptions.events.spec, timeout.spec,
-      CommonOptions.json.spec, CommonOptions.color.spec,
-      CommonOptions.verbose.spec,
+    ] + SecurityOptions.server + [
+      CommonOptions.json.spec, CommonOptions.color.spec, CommonOptions.verbose.spec,
     ],
     examples: [
       Example("demo echod 7000 --threads 2", "Port 7000, two threads."),
       Example("demo echod --once --events", "Any free port, one connection, and each of its events."),
+      Example("demo echod 7000 --tls-cert cert.pem --tls-key key.pem", "Port 7000, secured by TLS."),
     ],
-    exitCodes: [.done, .notConnected, .timeLimit, .usage, .interrupted, .outputGone])
+    exitCodes: [
+      .done, .notConnected, .connectionBroke, .timeLimit, .localFile, .usage, .interrupted, .outputGone,
+    ])
 }
 
 extension EchodCommand {
@@ -45,7 +48,10 @@ extension EchodCommand {
     let address = try address(arguments)
     let isJSON = arguments[CommonOptions.json]
     let plan = EchoServerPlan(
-      address: address, threads: arguments[threads], connection: EchoPlan(usesClosures: arguments[closure]),
+      address: address, threads: arguments[threads],
+      connection: EchoPlan(
+        usesClosures: arguments[closure],
+        security: try Security.server(arguments, at: address.description)),
       servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
       printsAddress: !isJSON)
     DescriptorLimit.raise()

@@ -19,12 +19,13 @@ enum HTTP10Command {
       "The connection is made at once. Most servers end it after a reply: the line '/reconnect' between two requests makes it anew. After a bad reply the next request is read all the same; the first failure decides the exit status.",
     ],
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
-    options: [output.spec, raw.spec]
+    options: [output.spec, raw.spec] + SecurityOptions.client
       + CommonOptions.connecting.filter { $0.name != CommonOptions.progress.spec.name },
     examples: [
       Example(
         #"printf 'GET / HTTP/1.0\n\n' | demo http10 localhost 80 --out ."#, "One request, saved as get.html."),
       Example("demo http10 localhost 80 --events", "Requests from the keyboard, and each event."),
+      Example("demo http10 example.org 443 --tls", "The same to a server with https."),
     ],
     exitCodes: [
       .done, .notConnected, .connectionBroke, .badData, .httpStatus, .timeLimit, .localFile, .usage,

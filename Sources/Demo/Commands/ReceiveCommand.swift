@@ -23,7 +23,7 @@ enum ReceiveCommand {
     ],
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
     options: [text.spec, file.spec, hex.spec, output.spec, CommonOptions.foundation.spec]
-      + CommonOptions.connecting,
+      + SecurityOptions.client + [SecurityOptions.startTLS.spec] + CommonOptions.connecting,
     examples: [
       Example("demo receive localhost 9001 --events", "The text, and each event."),
       Example(

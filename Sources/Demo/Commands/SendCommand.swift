@@ -18,7 +18,7 @@ enum SendCommand {
     abstract: "Send a text or a file, and wait until the server's system has taken all of it.",
     operands: [CommonOptions.host.spec, CommonOptions.port.spec],
     options: [text.spec, file.spec, nul.spec, count.spec, receive.spec, CommonOptions.foundation.spec]
-      + CommonOptions.connecting,
+      + SecurityOptions.client + [SecurityOptions.startTLS.spec] + CommonOptions.connecting,
     examples: [
       Example(
         "demo send localhost 9000 --text 'Hello Server!' --nul --events",

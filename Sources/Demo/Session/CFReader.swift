@@ -17,6 +17,7 @@ struct CFReadPlan: Sendable {
   var opensTwice = false
   var tracesContext = false
   var tellsEvents = false
+  var isVerbose = false
   /// Whether the main thread prints the text at the end.
   var prints = true
 }
@@ -238,6 +239,7 @@ actor CFReader: NetworkTask {
     var memory = piece.mutableSpan
     var bytes = unsafe memory.mutableBytes
     guard let count = try read(&bytes) else { return nil }
+    if text.isEmpty, plan.isVerbose, let security = stream.security { note(security) }
     text += piece[..<count]
     lastProgress = .now
     return count

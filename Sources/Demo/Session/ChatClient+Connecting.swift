@@ -8,14 +8,20 @@ extension ChatClient {
     initialDelay: .milliseconds(500), factor: 2, maximumDelay: .seconds(30), jitter: 0)
 
   func connect() {
-    guard plan.reconnects else {
-      let pair = target.makePair()
-      use(pair)
-      pair.open()
-      return
+    do {
+      let pair = try target.makePair()
+      guard plan.reconnects else {
+        use(pair)
+        pair.open()
+        return
+      }
+    } catch {
+      return failToConnect(error)
     }
     let client = ReconnectingClient(
-      on: base, policy: Self.reconnectPolicy, makePair: { [target] in target.makePair() }
+      on: base, policy: Self.reconnectPolicy,
+      // What could be made once can be made again. If not, it is a pair that does not open, and never one in plain.
+      makePair: { [target] in (try? target.makePair()) ?? StreamPair(host: "", port: 0) }
     ) { [self] _, event in
       assumeIsolated { $0.reconnectEvent(event) }
     }

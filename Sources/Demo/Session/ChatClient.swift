@@ -139,6 +139,7 @@ actor ChatClient: NetworkTask {
     switch event {
     case .opened: opened("write")
     case .written(let tag):
+      if tag == 1, plan.isVerbose, let security = link?.connection.pair.input.security { note(security) }
       tellEvent("write line \(tag)")
       // The first is the name.
       if tag > 1 { perform(conversation.textWasWritten()) }
@@ -169,7 +170,9 @@ actor ChatClient: NetworkTask {
   private func ended(_ half: String, _ error: StreamError?, during phase: Phase) {
     guard let link else { return }
     tellEvent(half + (error == nil ? " endEncountered" : " errorOccurred"))
-    guard link.isOpen else { return failToConnect(error ?? .frame(.cut, "connect")) }
+    // A server that could not be trusted once is not asked again, but one that was trusted before is.
+    let isRefused = error?.phaseOfSecuring != nil && (reconnecting == nil || linkNumber == 1)
+    guard link.isOpen, !isRefused else { return failToConnect(error ?? .frame(.cut, "connect")) }
     if conversation.isLeaving, error == nil {
       if link.inputIsOver, link.outputIsOver { finish(abruptly: false) }
       return

@@ -6,6 +6,8 @@ import SocketStreams
 /// What `chatd` was asked to do.
 struct ChatServerPlan: Sendable {
   var address: SocketAddress
+  /// What secures connections; `nil` for connections in plain.
+  var security: Security?
   /// How many bytes may wait for one client.
   var queueLimit: Int
   /// How long nothing may happen; `nil` for ever.
@@ -20,6 +22,7 @@ actor ChatServer: NetworkTask {
   /// One client's connection.
   private struct Visitor {
     let connection: FramedConnection
+    var hasSpoken = false
     /// Nothing more is said to it: it gets what it was told, and then the end.
     var isLeaving = false
     var inputIsOver = false
@@ -96,6 +99,11 @@ actor ChatServer: NetworkTask {
     accepted += 1
     let number = accepted
     lastActivity = .now
+    do {
+      try plan.security?.secure(pair)
+    } catch {
+      return tell(number, "\(error)")
+    }
     let connection = FramedConnection(pair, on: base) { [self] event in
       assumeIsolated { $0.readEvent(number, event) }
     } write: { [self] event in
@@ -119,6 +127,8 @@ actor ChatServer: NetworkTask {
     case .frame(let line, _):
       lastActivity = .now
       counts.lineCame()
+      if !visitor.hasSpoken, let security = visitor.connection.pair.input.security { tell(number, security) }
+      visitors[number]?.hasSpoken = true
       tell(number, "read line \(line.count)")
       // Before what is done about it: that may be the end of this client.
       visitor.connection.reader.read(Self.line)

@@ -27,6 +27,15 @@ protocol ConnectionStreams: AnyObject {
   var attempts: [ConnectAttempt] { get }
   var peer: SocketAddress? { get }
   var local: SocketAddress? { get }
+  /// What was said in plain before the connection was secured, a line an element.
+  var preamble: [String] { get }
+  /// What was agreed upon to secure it, in a line, once it was.
+  var security: String? { get }
+}
+
+extension ConnectionStreams {
+  var preamble: [String] { [] }
+  var security: String? { nil }
 }
 
 /// Where streams and the loop for them come from.
@@ -48,8 +57,10 @@ enum OwnStreams: ConnectionFamily {
     try EventBase.startThread(named: name)
   }
 
-  static func makeConnection(_ target: Target, on base: EventBase) -> any ConnectionStreams {
-    OwnConnection(target.makePair(), base, isUnix: target.isUnix)
+  static func makeConnection(_ target: Target, on base: EventBase) throws(StreamError)
+    -> any ConnectionStreams
+  {
+    OwnConnection(try target.makePair(), base, isUnix: target.isUnix, securedBy: target.security)
   }
 }
 
@@ -58,16 +69,25 @@ private final class OwnConnection: ConnectionStreams {
   private let pair: StreamPair
   private let base: EventBase
   private let isUnix: Bool
+  private let securing: Security?
+  /// Carries out what is said in plain before.
+  private var startTLS: StartTLS?
 
-  init(_ pair: StreamPair, _ base: EventBase, isUnix: Bool) {
+  init(_ pair: StreamPair, _ base: EventBase, isUnix: Bool, securedBy securing: Security?) {
     self.pair = pair
     self.base = base
     self.isUnix = isUnix
+    self.securing = securing
   }
 
   func begin(
     input: @escaping @Sendable (StreamEvent) -> Void, output: @escaping @Sendable (StreamEvent) -> Void
   ) {
+    if let securing, let dialogue = securing.dialogue {
+      let startTLS = StartTLS(pair, dialogue, securing, on: base, input: input, output: output)
+      self.startTLS = startTLS
+      return startTLS.assumeIsolated { $0.begin() }
+    }
     pair.input.setClient(.all) { _, event in input(event) }
     pair.output.setClient(.all) { _, event in output(event) }
     pair.schedule(on: base)
@@ -85,6 +105,9 @@ private final class OwnConnection: ConnectionStreams {
   func isDelivered() throws(StreamError) -> Bool {
     let queued = pair.output.property(.queuedByteCount) ?? 0
     if let code = try? pair.input.socketOption(level: SOL_SOCKET, name: SO_ERROR), code != 0 {
+      // A server that goes because of a certificate has said so; looking has the stream find out.
+      pair.input.withAvailableBytes { _ in 0 }
+      if let error = pair.input.error, error.phaseOfSecuring != nil { throw error }
       throw .posix(code, "write")
     }
     return queued == 0 && unacknowledgedCount == 0
@@ -105,9 +128,11 @@ private final class OwnConnection: ConnectionStreams {
     pair.output.removeClient()
   }
 
-  var inputError: StreamError? { pair.input.error }
+  var inputError: StreamError? { startTLS?.assumeIsolated { $0.failure } ?? pair.input.error }
   var outputError: StreamError? { pair.output.error }
   var attempts: [ConnectAttempt] { pair.input.property(.connectAttempts) ?? [] }
   var peer: SocketAddress? { pair.input.property(.remoteAddress) }
   var local: SocketAddress? { pair.input.property(.localAddress) }
+  var preamble: [String] { startTLS?.assumeIsolated { $0.transcript } ?? [] }
+  var security: String? { pair.input.security }
 }

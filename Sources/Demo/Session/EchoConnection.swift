@@ -7,6 +7,8 @@ import SocketStreams
 struct EchoPlan: Sendable {
   /// Whether the clients are closures. Otherwise they are C callbacks with a context.
   var usesClosures = false
+  /// What secures it; `nil` for a connection in plain.
+  var security: Security?
   /// Sent after the peer's end, and after the last echo.
   var farewell: (@Sendable (_ count: Int) -> String)?
 }
@@ -65,6 +67,11 @@ actor EchoConnection {
   }
 
   private func start() {
+    do {
+      try plan.security?.secure(pair)
+    } catch {
+      return failed("read", error)
+    }
     plan.usesClosures ? setClosures() : setCallbacks()
     pair.schedule(on: base)
     pair.open()
@@ -130,6 +137,7 @@ actor EchoConnection {
     var bytes = unsafe memory.mutableBytes
     do {
       guard let count = try pair.input.read(into: &bytes) else { return }
+      if outcome.count == 0, let security = pair.input.security { tell(security) }
       if announced { tell("read hasBytesAvailable \(count)") }
       outcome.count += count
       pending = Array(piece[..<count])

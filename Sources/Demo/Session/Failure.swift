@@ -4,7 +4,19 @@
 import SocketStreams
 
 /// What a connection was doing.
-enum Phase: String, Sendable { case resolve, connect, read, write, listen }
+enum Phase: String, Sendable {
+  case resolve, connect, read, write, listen
+  /// Being secured: what was said in plain before, and the handshake.
+  case startTLS = "STARTTLS"
+  case handshake = "TLS handshake"
+}
+
+/// Why a command does nothing of what it was asked.
+struct Unusable: Error {
+  let failure: Failure
+  /// Where it would have connected to or listened, for messages.
+  let target: String
+}
 
 /// Why a command did not do what it was asked.
 struct Failure: Error, Hashable, Sendable {
@@ -29,13 +41,24 @@ struct Failure: Error, Hashable, Sendable {
     domain = error.domain.description
     code = error.code
     reason = error.reason
-    self.phase = isConnecting && error.domain == .resolver ? .resolve : phase
+    self.phase = isConnecting && error.domain == .resolver ? .resolve : error.phaseOfSecuring ?? phase
     attempts = error.attempts.map(\.description)
+    note = error.detail.isEmpty ? nil : error.detail
     let isLate = error.domain == .posix && error.code == Errno.timedOut
-    switch phase {
-    case .resolve, .connect, .listen: exitCode = isLate ? .timeLimit : .notConnected
+    switch self.phase {
+    case .resolve, .connect, .listen, .startTLS, .handshake: exitCode = isLate ? .timeLimit : .notConnected
     case .read, .write: exitCode = .connectionBroke
     }
+  }
+
+  /// What is wrong with the content of a file, or why it cannot be read.
+  init(_ error: StreamError, inFile path: String) {
+    domain = error.domain.description
+    code = error.code
+    reason = error.reason
+    phase = .read
+    exitCode = .localFile
+    note = path + (error.detail.isEmpty ? "" : ": \(error.detail)")
   }
 
   /// A wait that took longer than `--timeout`.
@@ -95,5 +118,20 @@ struct Failure: Error, Hashable, Sendable {
       .init("domain", .string(domain)), .init("code", .integer(Int(code))), .init("reason", .string(reason)),
       .init("phase", .string(phase.rawValue)), .init("attempts", .array(attempts.map { .string($0) })),
     ])
+  }
+}
+
+extension StreamError {
+  /// Which step of being secured failed; `nil` for any other failure.
+  var phaseOfSecuring: Phase? {
+    if let phase = Phase(rawValue: operation), [.startTLS, .handshake].contains(phase) { return phase }
+    // In TLS 1.3 a server looks at the client's certificate when the handshake is over for the client.
+    switch tls {
+    case .peerBadCertificate, .peerUnsupportedCertificate, .peerCertificateRevoked, .peerCertificateExpired,
+      .peerCertificateUnknown, .peerUnknownIssuer, .peerAccessDenied, .peerHandshakeFailure,
+      .certificateRequired:
+      return .handshake
+    default: return nil
+    }
   }
 }

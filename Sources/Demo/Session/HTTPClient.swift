@@ -38,6 +38,7 @@ actor HTTPClient: NetworkTask {
   private var isUsed = false
   /// Whether its end was told.
   private var isEndTold = false
+  private var isSecurityTold = false
   private var exchange: HTTPExchange?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
@@ -75,14 +76,19 @@ actor HTTPClient: NetworkTask {
 
   private func connect() {
     guard !isFinished else { return }
-    (isOpen, isUsed, isEndTold) = (false, false, false)
-    let connection = FramedConnection(plan.target.makePair(), on: base) { [self] event in
-      assumeIsolated { $0.heard(event) }
-    } write: { [self] event in
-      assumeIsolated { $0.heard(event) }
+    (isOpen, isUsed, isEndTold, isSecurityTold) = (false, false, false, false)
+    do {
+      let connection = FramedConnection(try plan.target.makePair(), on: base) { [self] event in
+        assumeIsolated { $0.heard(event) }
+      } write: { [self] event in
+        assumeIsolated { $0.heard(event) }
+      }
+      self.connection = connection
+      connection.pair.open()
+    } catch {
+      fail(Failure(error, during: .connect))
+      finish()
     }
-    self.connection = connection
-    connection.pair.open()
   }
 
   private func disconnect(abruptly: Bool = false) {
@@ -111,6 +117,7 @@ actor HTTPClient: NetworkTask {
     case .written(let count):
       // The tag is the number of its bytes.
       outcome.sent += count
+      tellSecurity()
       tellEvent("write taken \(count)")
     // What became of the connection, the reader tells: there may be a reply in spite of this.
     case .failed, .ended: tellEvent("write errorOccurred")
@@ -132,9 +139,15 @@ actor HTTPClient: NetworkTask {
     advance()
   }
 
+  private func tellSecurity() {
+    guard !isSecurityTold, plan.isVerbose, let security = connection?.pair.input.security else { return }
+    isSecurityTold = true
+    printer.tell { $0.note(security) }
+  }
+
   private func tellEnd(_ error: StreamError?) {
     // A time limit and a frame over its limit are no end of the stream.
-    let isEnd = error.map { $0.domain == .posix && $0.code != Errno.timedOut } ?? true
+    let isEnd = error.map { $0.domain != .streams && !$0.isTimedOut } ?? true
     guard !isEndTold, isEnd else { return }
     isEndTold = true
     tellEvent(error == nil ? "read endEncountered" : "read errorOccurred")
@@ -146,7 +159,7 @@ actor HTTPClient: NetworkTask {
     if let exchange { return exchange.assumeIsolated { $0.connectionEnded(error) } }
     let wasOpen = isOpen
     disconnect()
-    guard wasOpen else {
+    guard wasOpen, error?.phaseOfSecuring == nil else {
       if let error {
         if plan.tellsEvents { for attempt in error.attempts { tellEvent(attempt.eventLine) } }
         fail(Failure(error, during: .connect))

@@ -22,11 +22,17 @@ protocol InputHalf: AnyObject, Sendable {
   /// The addresses that were tried in vain, as far as the stream tells.
   var attempts: [ConnectAttempt] { get }
   var peer: SocketAddress? { get }
+  /// What was agreed upon to secure the stream, in a line, once it was.
+  var security: String? { get }
 
   /// Reads what is there. 0 is the end, `nil` that nothing has come yet.
   func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int?
   /// Reads, and waits until there is something; `nil` if that takes longer than `timeout`.
   func readWaiting(into buffer: inout MutableRawSpan, timeout: Duration) throws(StreamError) -> Int?
+}
+
+extension InputHalf {
+  var security: String? { nil }
 }
 
 /// Where an ``InputHalf`` comes from.
@@ -35,9 +41,9 @@ protocol InputFamily: StreamFamily {
 }
 
 extension OwnStreams: InputFamily {
-  static func makeInput(_ target: Target, on base: EventBase) -> any InputHalf {
+  static func makeInput(_ target: Target, on base: EventBase) throws(StreamError) -> any InputHalf {
     // The write half is declined, as with NULL for it in CF.
-    OwnInput(target.makePair().input, base)
+    OwnInput(try target.makePair().input, base)
   }
 }
 
@@ -67,6 +73,7 @@ private final class OwnInput: InputHalf {
   var hasBytesAvailable: Bool { stream.hasBytesAvailable }
   var attempts: [ConnectAttempt] { stream.property(.connectAttempts) ?? [] }
   var peer: SocketAddress? { stream.property(.remoteAddress) }
+  var security: String? { stream.security }
 
   func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? { try stream.read(into: &buffer) }
 

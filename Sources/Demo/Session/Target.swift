@@ -9,14 +9,24 @@ struct Target: Sendable {
   enum Place: Hashable, Sendable {
     case host(String, UInt16)
     case unix(SocketAddress)
+
+    var description: String {
+      switch self {
+      case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+      case .unix(let address): address.description
+      }
+    }
   }
 
   let place: Place
   let options: ConnectionOptions
   let timeout: Duration
+  /// What secures connections; `nil` for connections in plain.
+  let security: Security?
 
   /// What the common options and the operands of `send` and `receive` say.
-  init(_ arguments: ParsedArguments) throws(UsageError) {
+  /// - Throws: `UsageError`, or ``Unusable`` for a certificate's file.
+  init(_ arguments: ParsedArguments) throws {
     let path = arguments[CommonOptions.unix]
     guard let host = arguments[CommonOptions.host], let port = arguments[CommonOptions.port] else {
       try self.init(unixPath: path ?? "", arguments)
@@ -26,7 +36,7 @@ struct Target: Sendable {
   }
 
   /// What the common options and the operand of `cfread` say.
-  init(endpoint: HostAndPort?, _ arguments: ParsedArguments) throws(UsageError) {
+  init(endpoint: HostAndPort?, _ arguments: ParsedArguments) throws {
     guard let endpoint else {
       try self.init(unixPath: arguments[CommonOptions.unix] ?? "", arguments)
       return
@@ -34,19 +44,17 @@ struct Target: Sendable {
     try self.init(.host(endpoint.host, endpoint.port), arguments)
   }
 
-  private init(unixPath path: String, _ arguments: ParsedArguments) throws(UsageError) {
+  private init(unixPath path: String, _ arguments: ParsedArguments) throws {
+    let address: SocketAddress
     do {
-      try self.init(.unix(SocketAddress(unixPath: path)), arguments)
-    } catch let error as StreamError {
-      throw UsageError("The path '\(path)' cannot be a socket's: \(error.reason)")
-    } catch let error as UsageError {
-      throw error
+      address = try SocketAddress(unixPath: path)
     } catch {
-      throw UsageError("The path '\(path)' cannot be a socket's")
+      throw UsageError("The path '\(path)' cannot be a socket's: \(error.reason)")
     }
+    try self.init(.unix(address), arguments)
   }
 
-  private init(_ place: Place, _ arguments: ParsedArguments) throws(UsageError) {
+  private init(_ place: Place, _ arguments: ParsedArguments) throws {
     self.place = place
     timeout = arguments[CommonOptions.timeout]
     var options = ConnectionOptions()
@@ -55,25 +63,24 @@ struct Target: Sendable {
     let mappings = arguments.all(CommonOptions.resolve)
     if !mappings.isEmpty { options.resolver = try Self.resolver(mappings) }
     self.options = options
+    security = try Security.client(arguments, timeout: timeout, to: place.description)
   }
 
-  /// The two streams, not yet opened.
-  func makePair() -> StreamPair {
-    switch place {
-    case .host(let host, let port): StreamPair(host: host, port: port, options: options)
-    case .unix(let address): StreamPair(address: address, options: options)
-    }
+  /// The two streams, not yet opened; secured, unless something is said in plain before.
+  func makePair() throws(StreamError) -> StreamPair {
+    let pair =
+      switch place {
+      case .host(let host, let port): StreamPair(host: host, port: port, options: options)
+      case .unix(let address): StreamPair(address: address, options: options)
+      }
+    if let security, security.dialogue == nil { try security.secure(pair) }
+    return pair
   }
 
   var isUnix: Bool { if case .unix = place { true } else { false } }
 
   /// The place as messages show it: `127.0.0.1:80`, `[::1]:80`, `unix:/run/x`.
-  var description: String {
-    switch place {
-    case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    case .unix(let address): address.description
-    }
-  }
+  var description: String { place.description }
 
   /// A resolver that knows the names of `--resolve`, and asks the system for others.
   private static func resolver(_ mappings: [HostMapping]) throws(UsageError) -> StaticResolver {

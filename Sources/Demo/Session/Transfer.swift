@@ -4,25 +4,6 @@
 
 import SocketStreams
 
-/// What a connection is for.
-struct TransferPlan: Sendable {
-  /// What is sent; `nil` for nothing.
-  var source: ByteSource?
-  /// Whether sending waits until the peer has ended its side.
-  var sendsAfterEnd = false
-  /// Whether the connection is done only when the peer has ended its side.
-  var waitsForEnd = false
-  /// Whether both sides may be silent for as long as they like until the source has ended, and what the peer had sent is
-  /// read to the end even when it takes no more.
-  var isConversation = false
-  /// Whether what arrives is printed. Otherwise it is read and forgotten.
-  var printsInput = false
-  /// Whether the progress is that of reading. Otherwise it is that of writing.
-  var countsInput = false
-  var tellsEvents = false
-  var isVerbose = false
-}
-
 /// One connection.
 actor Transfer: NetworkTask {
   /// Reading stops while this many bytes wait to be printed.
@@ -38,6 +19,8 @@ actor Transfer: NetworkTask {
   private var streams: (any ConnectionStreams)?
   private var outcome = TaskOutcome()
   private var isOpen = false
+  /// Whether bytes can go: the connection is secured, if it is to be.
+  private var isReady = false
   private var lastProgress = ContinuousClock.now
   private var watchdog: (any LoopTimer)?
 
@@ -115,8 +98,11 @@ actor Transfer: NetworkTask {
     case .openCompleted:
       opened()
       tellEvent("read", event)
-    case .hasBytesAvailable: readInput(announcing: event)
+    case .hasBytesAvailable:
+      ready()
+      readInput(announcing: event)
     case .endEncountered:
+      ready()
       tellEvent("read", event)
       inputHasEnded = true
       progressed()
@@ -137,6 +123,7 @@ actor Transfer: NetworkTask {
       opened()
       tellEvent("write", event)
     case .canAcceptBytes:
+      ready()
       tellEvent("write", event)
       mayWrite = mayWrite || !plan.sendsAfterEnd
       writeOutput()
@@ -153,13 +140,27 @@ actor Transfer: NetworkTask {
       for attempt in streams.attempts { tell(attempt.eventLine) }
       if let address = streams.peer { tell("attempt \(address)") }
     }
-    if plan.isVerbose, let local = streams.local, !local.isUnix { tell("from \(local)") }
+    guard plan.isVerbose else { return }
+    if let local = streams.local, !local.isUnix { tell("from \(local)") }
+    for line in streams.preamble { tell(line) }
+  }
+
+  private func ready() {
+    if !isReady, plan.isVerbose, let security = streams?.security { tell(security) }
+    isReady = true
   }
 
   private func failed(_ half: String, _ error: StreamError?) {
     tellEvent(half, .errorOccurred)
     guard let error else { return }
+    if isOfNoConsequence(error) { return finish() }
     fail(error, during: isOpen ? (half == "read" ? .read : .write) : .connect)
+  }
+
+  /// Whether the server has everything, and what it would have said is not waited for: then it may end without saying so.
+  private func isOfNoConsequence(_ error: StreamError) -> Bool {
+    guard error.tls == .closedWithoutNotice, outputIsClosed, !plan.waitsForEnd else { return false }
+    return (try? streams?.isDelivered()) == true
   }
 
   private func fail(_ error: StreamError, during phase: Phase) {
@@ -289,8 +290,8 @@ actor Transfer: NetworkTask {
     let hasInput = waitsForSource || (plan.isConversation && isOpen && !sourceHasEnded)
     let waitsForUser = unprinted >= Self.printingLimit || (hasInput && outcome.failure == nil)
     if waitsForUser { progressed() }
-    // Connecting has the library's own limit, which knows what was tried; it comes first.
-    let limit = isOpen ? timeout : timeout + .milliseconds(500)
+    // Connecting, and agreeing to TLS, have the library's own limits, which know what was tried; they come first.
+    let limit = isReady ? timeout : timeout + .milliseconds(500)
     let rest = limit - (ContinuousClock.now - lastProgress)
     guard rest <= .zero else { return watch(after: rest) }
     outcome.failure = outcome.failure ?? timeLimit()

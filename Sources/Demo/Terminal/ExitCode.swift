@@ -26,7 +26,8 @@ struct ExitCode: RawRepresentable, Hashable, Sendable {
   var meaning: String {
     switch self {
     case .done: "Done."
-    case .notConnected: "The host was not resolved, the connection not made, or the address not listened on."
+    case .notConnected:
+      "The host was not resolved, the connection not made or not secured, or the address not listened on."
     case .connectionBroke: "The connection broke."
     case .badData: "The peer's data was bad or cut short."
     case .httpStatus: "The server answered with an HTTP status of 400 or more."

@@ -108,6 +108,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }
+    if stage == .secured, let engine, case .failed = engine.peek(), let last = engine.failure,
+      last.isPeersWord
+    {
+      return last
+    }
     return wire.error(code, operation)
   }
 
@@ -305,4 +310,10 @@ protocol SecurityListener: TransportListener {
   func securingEnded()
   /// Plain bytes never will go, whoever found out.
   func securingFailed(_ error: StreamError)
+}
+
+extension StreamError {
+  /// Whether the peer has said why it goes. It often does so without reading what is on its way, which resets the
+  /// connection; what it said arrives in front of the reset all the same, and says more.
+  fileprivate var isPeersWord: Bool { domain == .tls && tls != .closedWithoutNotice }
 }

@@ -66,6 +66,73 @@ extension Int32 {
   }
 }
 
+extension [UInt8] {
+  /// The bytes of a `CFData`.
+  init?(data object: CFTypeRef) {
+    guard CFGetTypeID(object) == CFDataGetTypeID() else { return nil }
+    let data: CFData = unsafe cast(object)
+    self = unsafe Array(UnsafeBufferPointer(start: CFDataGetBytePtr(data), count: CFDataGetLength(data)))
+  }
+
+  /// The bytes of the file that a `CFURL` names, if it can be read and has no more than `limit`.
+  init?(fileAt object: CFTypeRef, limit: Int) {
+    guard CFGetTypeID(object) == CFURLGetTypeID() else { return nil }
+    let url: CFURL = unsafe cast(object)
+    guard let scheme = CFURLCopyScheme(url), String(scheme) == "file",
+      let stream = CFReadStreamCreateWithFile(nil, url), CFReadStreamOpen(stream)
+    else { return nil }
+    defer { CFReadStreamClose(stream) }
+    self = []
+    var piece = [UInt8](repeating: 0, count: 4_096)
+    while case let read = unsafe CFReadStreamRead(stream, &piece, piece.count), read != 0 {
+      guard read > 0, count + read <= limit else { return nil }
+      self += piece[..<read]
+    }
+  }
+
+  /// The bytes as a `CFData`.
+  var cfData: CFData { unsafe withUnsafeBufferPointer { unsafe CFDataCreate(nil, $0.baseAddress, $0.count) } }
+}
+
+extension [CFTypeRef] {
+  /// The elements of a `CFArray`.
+  init?(array object: CFTypeRef) {
+    guard CFGetTypeID(object) == CFArrayGetTypeID() else { return nil }
+    let array: CFArray = unsafe cast(object)
+    self = []
+    for index in 0..<CFArrayGetCount(array) {
+      guard let element = unsafe element(CFArrayGetValueAtIndex(array, index)) else { return nil }
+      append(element)
+    }
+  }
+
+  /// The elements as a `CFArray`.
+  var cfArray: CFArray {
+    var callBacks = kCFTypeArrayCallBacks
+    var elements = unsafe map { unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0).toOpaque()) }
+    return withExtendedLifetime(self) { unsafe CFArrayCreate(nil, &elements, count, &callBacks) }
+  }
+}
+
+extension [String: CFTypeRef] {
+  /// The entries of a `CFDictionary`, if all its keys are strings.
+  init?(dictionary object: CFTypeRef) {
+    guard CFGetTypeID(object) == CFDictionaryGetTypeID() else { return nil }
+    let dictionary: CFDictionary = unsafe cast(object)
+    let size = CFDictionaryGetCount(dictionary)
+    var keys = unsafe [UnsafeRawPointer?](repeating: nil, count: size)
+    var values = unsafe keys
+    unsafe CFDictionaryGetKeysAndValues(dictionary, &keys, &values)
+    self = [:]
+    for index in 0..<size {
+      guard let key = unsafe element(keys[index]).flatMap(String.init(object:)),
+        let value = unsafe element(values[index])
+      else { return nil }
+      self[key] = value
+    }
+  }
+}
+
 extension CFError {
   var rawPointer: UnsafeRawPointer { unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 }
@@ -74,4 +141,10 @@ extension CFError {
 @unsafe
 private func cast<Object: AnyObject>(_ object: CFTypeRef) -> Object {
   unsafe Unmanaged.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
+}
+
+/// An object in a collection, which holds it.
+@unsafe
+private func element(_ pointer: UnsafeRawPointer?) -> CFTypeRef? {
+  unsafe pointer.map { unsafe Unmanaged<CFTypeRef>.fromOpaque($0).takeUnretainedValue() }
 }

@@ -14,6 +14,9 @@ final class SharedSocket: @unchecked Sendable {
   private var isWriterDone = false
   private var isReaderDone: Bool
   private var heldOutput: WriteStream?
+  /// Those that are not closed yet.
+  private var reader: StreamAdapter?
+  private var writer: StreamAdapter?
 
   /// - Parameters:
   ///   - hasReader: Whether there is a read stream that may still be closed.
@@ -22,6 +25,17 @@ final class SharedSocket: @unchecked Sendable {
     isHalfByDefault = closesHalf
     isHalf = closesHalf
     isReaderDone = !hasReader
+  }
+
+  /// The streams that have come to be.
+  func made(_ adapter: ReadStreamAdapter) { lock.withLock { reader = adapter } }
+  func made(_ adapter: WriteStreamAdapter) { lock.withLock { writer = adapter } }
+
+  /// What the clients of both streams were told of bytes and room does not hold any more.
+  func dataIsOwedAgain() {
+    let (reader, writer) = lock.withLock { (self.reader, self.writer) }
+    reader?.dataIsOwedAgain()
+    writer?.dataIsOwedAgain()
   }
 
   /// Whether closing the write stream tells the peer the end.
@@ -38,12 +52,15 @@ final class SharedSocket: @unchecked Sendable {
 
   /// The write stream was closed or dropped.
   func close(_ output: WriteStream) {
-    let isDue = lock.withLock {
+    let (isDue, closed) = lock.withLock { () -> (Bool, StreamAdapter?) in
       isWriterDone = true
-      if isHalf || isReaderDone { return true }
+      defer { writer = nil }
+      if isHalf || isReaderDone { return (true, writer) }
       heldOutput = output
-      return false
+      return (false, writer)
     }
+    // Its end may call back into this object.
+    defer { withExtendedLifetime(closed) {} }
     if isDue { return output.close() }
     output.removeClient()
     // Nothing is written any more. A thread that waits for room finds some, and then the close.
@@ -52,12 +69,13 @@ final class SharedSocket: @unchecked Sendable {
 
   /// The read stream was closed or dropped.
   func close(_ input: ReadStream) {
-    let output = lock.withLock {
+    let (output, closed) = lock.withLock { () -> (WriteStream?, StreamAdapter?) in
       isReaderDone = true
-      defer { heldOutput = nil }
-      return heldOutput
+      defer { (heldOutput, reader) = (nil, nil) }
+      return (heldOutput, reader)
     }
     input.close()
     output?.close()
+    withExtendedLifetime(closed) {}
   }
 }

@@ -27,6 +27,9 @@ extension StreamAdapter {
   /// The client is about to read or write.
   final func dataMoves() { lock.withLock { delivery.due.dataMoved() } }
 
+  /// What the client was told of bytes or room does not hold any more: it is told again when they are there.
+  final func dataIsOwedAgain() { change { $0.due.dataOwedAgain() } }
+
   /// The client, or its replacement, asks for these events.
   final func request(_ events: StreamEvents) {
     change { $0.due.request(events) }

@@ -12,6 +12,8 @@ private enum PropertyKey: String {
   case remotePortNumber = "kCFStreamPropertySocketRemotePortNumber"
   case securityLevel = "kCFStreamPropertySocketSecurityLevel"
   case sslSettings = "kCFStreamPropertySSLSettings"
+  case sslPeerCertificates = "kCFStreamPropertySSLPeerCertificates"
+  case sslPeerTrust = "kCFStreamPropertySSLPeerTrust"
   case socksProxy = "kCFStreamPropertySOCKSProxy"
   case networkServiceType = "kCFStreamNetworkServiceType"
   case backgroundIdleMode = "kCFStreamPropertySocketExtendedBackgroundIdleMode"
@@ -37,12 +39,15 @@ extension StreamAdapter {
     case .shouldCloseNativeSocket: stream.property(.shouldCloseNativeSocket)?.cfBoolean
     case .remoteHostName: stream.property(.remoteHostName)?.cfString
     case .remotePortNumber: stream.property(.remotePortNumber).map { Int32($0).cfNumber }
-    case .securityLevel: kCFStreamSocketSecurityLevelNone
+    case .securityLevel: securityLevel.name.cfString
+    case .sslPeerCertificates: peerCertificates
     case .halfClose: socket.closesHalf.cfBoolean
     case .connectTimeout: stream.property(.connectTimeout).map { $0.seconds.cfNumber }
     case .readTimeout: stream.property(.readTimeout).map { $0.seconds.cfNumber }
     case .writeTimeout: stream.property(.writeTimeout).map { $0.seconds.cfNumber }
     case .noDelay: stream.property(.noDelay)?.cfBoolean
+    // There are no such objects without Apple's framework Security.
+    case .sslPeerTrust: nil
     case .sslSettings, .socksProxy, .networkServiceType, .backgroundIdleMode: nil
     }
   }
@@ -51,7 +56,7 @@ extension StreamAdapter {
   final func setProperty(_ name: CFString?, to value: CFTypeRef?) -> Bool {
     guard let name, let key = PropertyKey(rawValue: String(name)) else { return false }
     switch key {
-    case .nativeHandle, .remoteHostName, .remotePortNumber: return false
+    case .nativeHandle, .remoteHostName, .remotePortNumber, .sslPeerCertificates, .sslPeerTrust: return false
     case .shouldCloseNativeSocket: return set(.shouldCloseNativeSocket, value, Bool.init(object:))
     case .noDelay: return set(.noDelay, value, Bool.init(object:))
     case .connectTimeout: return set(.connectTimeout, value, Duration.init(object:))
@@ -60,11 +65,10 @@ extension StreamAdapter {
     case .halfClose:
       guard let value else { return socket.setClosesHalf(nil) }
       return Bool(object: value).map(socket.setClosesHalf) ?? false
-    // Without TLS a connection is what "none" says, and a promise of more would be a lie.
-    case .securityLevel:
-      return value.map { String(object: $0).flatMap(SecurityLevel.init(name:)) == SecurityLevel.none } ?? true
-    // Nothing can be secured or sent through a proxy, so that nothing is all that can be asked for.
-    case .sslSettings, .socksProxy: return value == nil
+    case .securityLevel: return setSecurityLevel(value)
+    case .sslSettings: return setSSLSettings(value)
+    // Nothing can be sent through a proxy, so that nothing is all that can be asked for.
+    case .socksProxy: return value == nil
     // Hints to a phone's radio.
     case .networkServiceType, .backgroundIdleMode: return true
     }

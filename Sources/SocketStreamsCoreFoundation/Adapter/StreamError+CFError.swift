@@ -10,7 +10,7 @@ extension StreamError {
   /// The domain of ``Misuse``.
   private static var ownDomain: CFString { "SocketStreams".cfString }
 
-  /// The error as an object, with the text of ``description``.
+  /// The error as an object, with the text of ``description``; of a failure of TLS, the reason too.
   var cfError: CFError {
     switch domain {
     case .posix: makeError(kCFErrorDomainPOSIX, Int(code))
@@ -28,6 +28,8 @@ extension StreamError {
       (kCFErrorLocalizedDescriptionKey, description.cfString),
       (Self.domainNumberKey, Int32(domain.rawValue).cfNumber),
     ]
+    // What went wrong with TLS is only in its words: of its code no one has a text.
+    if domain == .tls { information.append((kCFErrorLocalizedFailureReasonKey, reasonAndDetail.cfString)) }
     if let lookup { information.append((kCFGetAddrInfoFailureKey, lookup.cfNumber)) }
     var keys = unsafe information.map {
       unsafe UnsafeRawPointer?(Unmanaged.passUnretained($0.key).toOpaque())
@@ -39,6 +41,8 @@ extension StreamError {
       unsafe CFErrorCreateWithUserInfoKeysAndValues(nil, name, number, &keys, &values, information.count)
     }
   }
+
+  private var reasonAndDetail: String { detail.isEmpty ? reason : "\(reason): \(detail)" }
 
   /// The number of the domain of any error, and the code in it.
   static func numbers(of error: CFError) -> (domain: CFIndex, code: Int32) {

@@ -16,14 +16,16 @@ private func give(
   let socket = SharedSocket(hasReader: unsafe reading != nil, closesHalf: closesHalf)
   if let reading = unsafe reading {
     let adapter = ReadStreamAdapter(pair.input, socket: socket, refusal: refusal)
-    unsafe reading.pointee = ReadStreamAdapter.makeStream(adapter, allocator).map {
-      unsafe UnsafeRawPointer($0.toOpaque())
+    if let stream = unsafe ReadStreamAdapter.makeStream(adapter, allocator) {
+      unsafe reading.pointee = UnsafeRawPointer(stream.toOpaque())
+      socket.made(adapter)
     }
   }
   if let writing = unsafe writing {
     let adapter = WriteStreamAdapter(pair.output, socket: socket, refusal: refusal)
-    unsafe writing.pointee = WriteStreamAdapter.makeStream(adapter, allocator).map {
-      unsafe UnsafeRawPointer($0.toOpaque())
+    if let stream = unsafe WriteStreamAdapter.makeStream(adapter, allocator) {
+      unsafe writing.pointee = UnsafeRawPointer(stream.toOpaque())
+      socket.made(adapter)
     }
   }
 }

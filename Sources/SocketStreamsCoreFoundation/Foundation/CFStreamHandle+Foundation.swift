@@ -31,6 +31,12 @@ extension CFStreamHandle {
     }
   }
 
+  /// Whether the connection is secured, or is going to be.
+  var isSecured: Bool {
+    let level = property(.socketSecurityLevelKey) as? String
+    return level.flatMap(SecurityLevel.init(name:)) ?? SecurityLevel.none != .none
+  }
+
   // MARK: - The client
 
   /// Has `client`, which the stream retains, hear of every event.

@@ -33,6 +33,8 @@ final class DelegateDelivery: @unchecked Sendable {
   /// This object is the client of the CF stream, and stays it: CFStream does not guard its client, and a delegate may go on
   /// any thread. The events then find nobody.
   private var hasClient = false
+  /// The connection was found to be secured.
+  private var isSecured = false
 
   init(_ handle: CFStreamHandle) {
     self.handle = handle
@@ -89,6 +91,8 @@ final class DelegateDelivery: @unchecked Sendable {
 
   func open() {
     guard let handle else { return }
+    let isSecured = handle.isSecured
+    lock.withLock { self.isSecured = isSecured }
     // CFStream is told of the places only now: a stream scheduled twice and never opened would leave a source behind.
     beginPlacing()
     handle.open()
@@ -109,11 +113,22 @@ final class DelegateDelivery: @unchecked Sendable {
 
   /// The client's call, on a loop of the user's.
   func happened(_ event: StreamEvent) {
+    noticeSecurity()
     change {
       isOpened = true
       events.happened(event)
     }
     tell()
+  }
+
+  /// Through whichever of the two streams the connection was secured after the opening, both are told of bytes and room anew.
+  private func noticeSecurity() {
+    let handle = lock.withLock { isSecured || !events.isDataAhead ? nil : self.handle }
+    guard let handle, handle.isSecured else { return }
+    lock.withLock {
+      isSecured = true
+      events.secured()
+    }
   }
 
   /// On a loop of the user's, some time after the stream was scheduled or got a delegate: what CFStream found out while it

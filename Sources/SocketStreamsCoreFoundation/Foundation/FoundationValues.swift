@@ -17,14 +17,27 @@ extension Stream {
 
 /// The object that CoreFoundation understands: for a constant, its value; within collections, too. A value that Swift has put
 /// into a box of its own comes out of it. CoreFoundation cannot be asked what an object is that is none of Foundation's: that
-/// becomes a null, which no key takes for a value.
+/// becomes an object which no key takes for a value, and so does a missing value. A null is not that: it has a meaning.
 func foundationObject(_ value: Any) -> AnyObject {
   switch value {
+  case let value as any OptionalValue where value.isMissing: NSObject()
   case let text as String: NSString(string: text)
   case let constant as any RawRepresentable: foundationObject(constant.rawValue)
   case let dictionary as [AnyHashable: Any]: foundationDictionary(dictionary)
   case let array as [Any]: NSArray(array: array.map(foundationObject(_:)))
-  default: (value as AnyObject) as? NSObject ?? NSNull()
+  default: (value as AnyObject) as? NSObject ?? NSObject()
+  }
+}
+
+/// What an `Optional` says of itself inside an `Any`, where it would become a null.
+private protocol OptionalValue {
+  var isMissing: Bool { get }
+}
+
+extension Optional: OptionalValue {
+  fileprivate var isMissing: Bool {
+    guard let self else { return true }
+    return (self as? any OptionalValue)?.isMissing ?? false
   }
 }
 

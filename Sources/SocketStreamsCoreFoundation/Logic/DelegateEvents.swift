@@ -14,7 +14,7 @@ struct DelegateEvents: Equatable {
   /// Bytes or room may have been announced to nobody, or to another delegate.
   private(set) var owesData = false
   /// ``data`` is due or told, and CFStream may be about to tell the same.
-  private var isDataAhead = false
+  private(set) var isDataAhead = false
   /// A delegate is being called. The next event waits until it returns, nested run loops included.
   private(set) var isTelling = false
   /// The terminal event came, whether or not anyone was there to hear of it.
@@ -78,6 +78,9 @@ struct DelegateEvents: Equatable {
   mutating func scheduledAgain() {
     if isDataTold || due.contains(StreamEvents(data)) { isDataAhead = true }
   }
+
+  /// The connection has been secured meanwhile: what CFStream tells now of bytes or room, it did not tell before.
+  mutating func secured() { isDataAhead = false }
 
   /// The wall: nothing is told afterwards.
   mutating func closed() {

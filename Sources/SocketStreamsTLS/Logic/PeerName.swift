@@ -15,8 +15,7 @@ struct PeerName: Hashable, Sendable {
   /// - Returns: `nil` if `text` is neither an address nor a name that DNS could have. What OpenSSL would take for more than
   ///   one name is none either: a leading dot means all names below to it, and a zero ends the text.
   init?(_ text: String) {
-    // A zone is this host's own business. (RFC 6874)
-    let address = text.contains(":") ? String(text.prefix { $0 != "%" }) : text
+    let address = Self.withoutZone(text)
     if SocketAddress(ip: address, port: 0) != nil {
       self.text = address
       isAddress = true
@@ -26,6 +25,14 @@ struct PeerName: Hashable, Sendable {
     guard name.utf8.count <= Self.longestName, Self.isName(name) else { return nil }
     self.text = String(name)
     isAddress = false
+  }
+
+  /// An IPv6 address without the brackets that it may stand in, and without its zone, which is this host's own business.
+  /// (RFC 6874)
+  private static func withoutZone(_ text: String) -> String {
+    guard text.contains(":") else { return text }
+    let bare = text.hasPrefix("[") && text.hasSuffix("]") ? text.dropFirst().dropLast() : text[...]
+    return String(bare.prefix { $0 != "%" })
   }
 
   private static func isName(_ text: Substring) -> Bool {

@@ -6,7 +6,7 @@
 internal import SocketStreams
 
 extension TLSFailure {
-  /// By alert that the peer sent (RFC 8446, section 6). Others are ``StreamError/TLS/peerAlert``.
+  /// By alert that the peer sent (RFC 8446, section 6). Others are `StreamError.TLS.peerAlert`.
   static let alerts: [Int32: StreamError.TLS] = [
     40: .peerHandshakeFailure,  // handshake_failure
     42: .peerBadCertificate,  // bad_certificate
@@ -25,7 +25,7 @@ extension TLSFailure {
     120: .noCommonProtocol,  // no_application_protocol
   ]
 
-  /// By OpenSSL's reason, `SSL_R_…`. Others are ``StreamError/TLS/protocolError``.
+  /// By OpenSSL's reason, `SSL_R_…`. Others are `StreamError.TLS.protocolError`.
   static let reasons: [Int32: StreamError.TLS] = [
     294: .closedWithoutNotice,  // UNEXPECTED_EOF_WHILE_READING
     199: .certificateRequired,  // PEER_DID_NOT_RETURN_A_CERTIFICATE
@@ -37,8 +37,8 @@ extension TLSFailure {
     258: .noCommonVersion,  // UNSUPPORTED_PROTOCOL
     259: .noCommonVersion,  // UNSUPPORTED_SSL_VERSION
     266: .noCommonVersion,  // WRONG_SSL_VERSION
-    331: .noCommonVersion,  // VERSION_TOO_HIGH
-    332: .noCommonVersion,  // VERSION_TOO_LOW
+    166: .noCommonVersion,  // VERSION_TOO_HIGH
+    396: .noCommonVersion,  // VERSION_TOO_LOW
     373: .noCommonVersion,  // INAPPROPRIATE_FALLBACK
 
     101: .noCommonCipher,  // NO_SUITABLE_KEY_SHARE
@@ -72,7 +72,7 @@ extension TLSFailure {
     191: .badSettings,  // NO_PROTOCOLS_AVAILABLE
   ]
 
-  /// By why certificates were refused, `X509_V_ERR_…`. Others are ``StreamError/TLS/chainInvalid``.
+  /// By why certificates were refused, `X509_V_ERR_…`. Others are `StreamError.TLS.chainInvalid`.
   static let refusedCertificates: [Int: StreamError.TLS] = [
     62: .wrongHost,  // HOSTNAME_MISMATCH
     63: .wrongHost,  // EMAIL_MISMATCH

@@ -10,7 +10,7 @@ internal import SocketStreams
 enum TLSPhase: Sendable {
   case handshake, reading, writing
 
-  /// How a ``StreamError`` names it.
+  /// How a `StreamError` names it.
   var operation: String {
     switch self {
     case .handshake: "TLS handshake"

@@ -39,7 +39,7 @@ final class ContextData: Sendable {
   /// The data of a connection's context.
   @unsafe
   static func of(_ ssl: OpaquePointer?) -> ContextData? {
-    unsafe LentPointer.borrowed(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot), as: ContextData.self)
+    unsafe LentPointer.use(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot), as: ContextData.self) { $0 }
   }
 
   /// The first identity that has just `name`; else the first with a wildcard for it.

@@ -10,7 +10,7 @@ internal import SocketStreams
 struct KeyLog: Sendable {
   private let path: String
 
-  /// - Throws: ``StreamError/TLS/badSettings`` if the file cannot be written.
+  /// - Throws: `StreamError.TLS.badSettings` if the file cannot be written.
   init(_ path: String) throws(StreamError) {
     self.path = path
     let fd = openFile()

@@ -10,12 +10,13 @@ enum LentPointer {
     unsafe Unmanaged.passUnretained(object).toOpaque()
   }
 
-  /// The object that was lent, held for as long as the caller uses the result.
-  static func borrowed<Object: AnyObject>(
-    _ context: UnsafeMutableRawPointer?, as type: Object.Type
-  ) -> Object? {
+  /// Calls `body` with the object that was lent, without holding it: its owner does, as long as OpenSSL is in a call.
+  @inline(__always)
+  static func use<Object: AnyObject, R>(
+    _ context: UnsafeMutableRawPointer?, as type: Object.Type, _ body: (Object) -> R
+  ) -> R? {
     guard let context = unsafe context else { return nil }
-    return unsafe Unmanaged<Object>.fromOpaque(context).takeUnretainedValue()
+    return unsafe Unmanaged<Object>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
   }
 
   /// Gives C a reference, for ``takeBack(_:as:)`` to end.

@@ -45,6 +45,7 @@ extension Certificate {
   }
 
   private static func allOfPEM(_ bytes: [UInt8], _ path: String?) throws(StreamError) -> [Certificate] {
+    OpenSSLLibrary.prepare()
     ErrorQueue.clear()
     let (certificates, fault) = try unsafe PEM.withReader(of: bytes, path: path) { reader in
       var certificates: [Certificate] = []

@@ -13,6 +13,7 @@ struct PKCS12Bag {
 
   /// Opens it; `nil` if `source` is something else.
   init?(_ source: IdentityKeys.Source, passphrase: String?) throws(StreamError) {
+    OpenSSLLibrary.prepare()
     guard let bag = unsafe Self.decoded(source.bytes) else { return nil }
     defer { unsafe PKCS12_free(bag) }
     ErrorQueue.clear()

@@ -30,7 +30,8 @@ final class SSLConnection: @unchecked Sendable {
   /// Why a call failed; `nil` as long as none did.
   private(set) var failure: TLSFailure?
 
-  private unowned var wire: (any SecurityWire)?
+  // The wire owns the engine that owns this connection, and is held while it calls them.
+  private unowned(unsafe) var wire: (any SecurityWire)?
   private var wireError: Int32 = 0
   private(set) var hasWireEnded = false
   /// Whether the wire may be asked for more. Not once a call has something to give out.
@@ -61,7 +62,7 @@ final class SSLConnection: @unchecked Sendable {
   deinit { unsafe SSL_free(ssl) }
 
   /// Sets the wire, once. It outlives this connection.
-  func attach(to wire: any SecurityWire) { self.wire = wire }
+  func attach(to wire: any SecurityWire) { unsafe self.wire = wire }
 
   // MARK: - Calls
 
@@ -85,7 +86,7 @@ final class SSLConnection: @unchecked Sendable {
         guard result == 1 else { return (count, outcome(result)) }
         count += got
       } while unsafe count < bytes.count && SSL_has_pending(ssl) == 1
-      return (count, .done)
+      return (count, outcome(1))
     }
   }
 
@@ -115,7 +116,7 @@ final class SSLConnection: @unchecked Sendable {
   func shutDown() {
     begin()
     _ = unsafe SSL_shutdown(ssl)
-    ErrorQueue.clear()
+    emptyQueue()
   }
 
   /// Has the session stay of use though this side's close was never sent: the peer's was in order.
@@ -127,7 +128,7 @@ final class SSLConnection: @unchecked Sendable {
   // MARK: - The wire, for the BIO
 
   func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
-    guard mayAskWire, let wire else { return .wouldBlock }
+    guard mayAskWire, let wire = unsafe wire else { return .wouldBlock }
     let result = wire.receiveSecured(into: &buffer)
     switch result {
     case .bytes: isDrained = false
@@ -138,7 +139,7 @@ final class SSLConnection: @unchecked Sendable {
     return result
   }
 
-  func sendSecured(_ bytes: RawSpan) { wire?.sendSecured(bytes) }
+  func sendSecured(_ bytes: RawSpan) { unsafe wire?.sendSecured(bytes) }
 
   // MARK: - Outcomes
 
@@ -146,10 +147,16 @@ final class SSLConnection: @unchecked Sendable {
   /// outcome.
   private func begin() {
     mayAskWire = true
-    ErrorQueue.clear()
+    emptyQueue()
+  }
+
+  /// Looks first: emptying the queue costs ten times as much, and mostly it is.
+  private func emptyQueue() {
+    if ERR_peek_error() != 0 { ErrorQueue.clear() }
   }
 
   private func outcome(_ result: Int32) -> SSLOutcome {
+    defer { emptyQueue() }
     if result == 1 { return .done }
     // Asked for first, as it looks at the queue of errors.
     let kind = unsafe SSL_get_error(ssl, result)
@@ -160,7 +167,6 @@ final class SSLConnection: @unchecked Sendable {
     case SSL_ERROR_ZERO_RETURN: return .closed
     default:
       failure = whyFailed(kind)
-      ErrorQueue.clear()
       return .failed
     }
   }

@@ -36,7 +36,7 @@ extension SSLContext {
 /// The peer has shown certificates, which a verification in `store` is prepared for. The context lives, and so does the
 /// data.
 private func verifyTrampoline(_ store: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
-  guard let data = unsafe LentPointer.borrowed(context, as: ContextData.self) else { return 0 }
+  guard let data = unsafe LentPointer.use(context, as: ContextData.self, { $0 }) else { return 0 }
   if data.checksChain {
     let result = unsafe X509_verify_cert(store)
     guard result == 1 else { return result }

@@ -16,10 +16,11 @@ final class SSLContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
   /// Makes a context; ``SSLContextCache`` spares that for settings in use.
-  /// - Throws: ``StreamError/TLS/badSettings``, or ``StreamError/TLS/badCertificate`` for an identity that OpenSSL
+  /// - Throws: `StreamError.TLS.badSettings`, or `StreamError.TLS.badCertificate` for an identity that OpenSSL
   ///   finds too weak.
   init(_ settings: TLSSettings) throws(StreamError) {
     try settings.check()
+    OpenSSLLibrary.prepare()
     ErrorQueue.clear()
     guard let made = unsafe SSL_CTX_new(TLS_method()) else {
       throw .tls(.internalError, "TLS settings", detail: ErrorQueue.takeReason())

@@ -40,12 +40,10 @@ final class SSLSession: @unchecked Sendable {
 }
 
 /// - Returns: Whether the reference to the session was taken over.
-private let newSessionTrampoline: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = {
-  ssl, session in
+private let newSessionTrampoline: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { ssl, session in
   let context = unsafe SSL_get_ex_data(ssl, SSLSession.connectionIndex)
-  guard let connection = unsafe LentPointer.borrowed(context, as: SSLConnection.self),
-    let sessionArrived = connection.sessionArrived, let session = unsafe session
-  else { return 0 }
+  let sessionArrived = unsafe LentPointer.use(context, as: SSLConnection.self) { $0.sessionArrived }
+  guard let sessionArrived = sessionArrived ?? nil, let session = unsafe session else { return 0 }
   sessionArrived(unsafe SSLSession(adopting: session))
   return 1
 }

@@ -41,18 +41,18 @@ private let readTrampoline:
     OpaquePointer?, UnsafeMutablePointer<CChar>?, Int, UnsafeMutablePointer<Int>?
   ) -> Int32 = { bio, memory, count, moved in
     unsafe BIO_clear_flags(bio, retryFlags)
-    guard let connection = unsafe LentPointer.borrowed(BIO_get_data(bio), as: SSLConnection.self) else {
-      return 0
-    }
     // OpenSSL's own read buffer, which nobody else touches during the call.
     let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
-    var span = unsafe buffer.mutableBytes
-    switch connection.receiveSecured(into: &span) {
+    let result = unsafe LentPointer.use(BIO_get_data(bio), as: SSLConnection.self) { connection in
+      var span = unsafe buffer.mutableBytes
+      return connection.receiveSecured(into: &span)
+    }
+    switch result {
     case .bytes(let count):
       unsafe moved?.pointee = count
       return 1
     case .wouldBlock: unsafe BIO_set_flags(bio, retryFlags)
-    case .end, .failed: break
+    case .end, .failed, nil: break
     }
     return 0
   }
@@ -61,12 +61,8 @@ private let writeTrampoline:
   @convention(c) (
     OpaquePointer?, UnsafePointer<CChar>?, Int, UnsafeMutablePointer<Int>?
   ) -> Int32 = { bio, memory, count, moved in
-    unsafe BIO_clear_flags(bio, retryFlags)
-    guard let connection = unsafe LentPointer.borrowed(BIO_get_data(bio), as: SSLConnection.self) else {
-      return 0
-    }
     let bytes = unsafe UnsafeRawBufferPointer(start: memory, count: count)
-    unsafe connection.sendSecured(bytes.bytes)
+    unsafe LentPointer.use(BIO_get_data(bio), as: SSLConnection.self) { unsafe $0.sendSecured(bytes.bytes) }
     unsafe moved?.pointee = count
     return 1
   }
@@ -76,11 +72,10 @@ private let controlTrampoline:
     OpaquePointer?, Int32, Int, UnsafeMutableRawPointer?
   ) -> Int = { bio, command, _, _ in
     switch command {
-    case BIO_CTRL_FLUSH: return 1
+    case BIO_CTRL_FLUSH: 1
     case BIO_CTRL_EOF:
-      let connection = unsafe LentPointer.borrowed(BIO_get_data(bio), as: SSLConnection.self)
-      return connection?.hasWireEnded == false ? 0 : 1
-    default: return 0
+      unsafe LentPointer.use(BIO_get_data(bio), as: SSLConnection.self) { $0.hasWireEnded ? 1 : 0 } ?? 1
+    default: 0
     }
   }
 

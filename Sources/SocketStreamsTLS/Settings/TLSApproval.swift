@@ -16,7 +16,7 @@ public struct TLSApproval: Hashable, Sendable {
   private let question: Question
 
   /// Asks `body`, which gets what was agreed upon and returns whether to go on. If it does not, the connection ends
-  /// with ``StreamError/TLS/notApproved``.
+  /// with `StreamError.TLS.notApproved`.
   public init(_ body: @escaping @Sendable (TLSPeer) -> Bool) { question = Question(body) }
 
   /// Asks.

@@ -10,7 +10,7 @@ public struct TLSCertificate: Hashable, Sendable {
   public let der: [UInt8]
 
   /// Takes one certificate, DER.
-  /// - Throws: ``StreamError/TLS/badCertificate`` if `der` is no certificate, or not one only.
+  /// - Throws: `StreamError.TLS.badCertificate` if `der` is no certificate, or not one only.
   public init(der: [UInt8]) throws(StreamError) {
     _ = try Certificate(der: der)
     self.der = der
@@ -21,13 +21,13 @@ public struct TLSCertificate: Hashable, Sendable {
 
   /// The certificates of a file, in its order: PEM, one or more, whatever else the file has in it; or DER, one.
   /// - Throws: A POSIX error with the path in its operation if the file cannot be read;
-  ///   ``StreamError/TLS/badCertificate`` if there is none in it, or one that is damaged.
+  ///   `StreamError.TLS.badCertificate` if there is none in it, or one that is damaged.
   public static func certificates(inFile path: String) throws(StreamError) -> [TLSCertificate] {
     try Certificate.all(in: FileBytes.read(path), of: path).map(\.value)
   }
 
   /// The certificates in `bytes`, in their order: PEM, one or more, whatever else there is; or DER, one.
-  /// - Throws: ``StreamError/TLS/badCertificate`` if there is none, or one that is damaged.
+  /// - Throws: `StreamError.TLS.badCertificate` if there is none, or one that is damaged.
   public static func certificates(in bytes: [UInt8]) throws(StreamError) -> [TLSCertificate] {
     try Certificate.all(in: bytes, of: nil).map(\.value)
   }

@@ -18,7 +18,7 @@ public struct TLSIdentity: Hashable, Sendable {
   ///   - keyFile: The key, in any form that OpenSSL knows (PKCS #8, SEC 1, PKCS #1). `nil`: it is in `certificateFile`.
   ///   - passphrase: For an encrypted key; nobody is ever asked for it. Not looked at if the key is not encrypted.
   /// - Throws: A POSIX error with the path in its operation if a file cannot be read;
-  ///   ``StreamError/TLS/badCertificate``, with the reason in ``StreamError/detail``, if one has not what it should
+  ///   `StreamError.TLS.badCertificate`, with the reason in `StreamError.detail`, if one has not what it should
   ///   have, if the passphrase is missing or wrong, and if the key belongs to another certificate.
   public init(certificateFile: String, keyFile: String? = nil, passphrase: String? = nil)
     throws(StreamError)
@@ -40,7 +40,7 @@ public struct TLSIdentity: Hashable, Sendable {
   ///   - certificates: The certificate first, and after it those that vouch for it, without the root.
   ///   - key: The key, in any form that OpenSSL knows.
   ///   - passphrase: For an encrypted key. Not looked at if the key is not encrypted.
-  /// - Throws: ``StreamError/TLS/badCertificate``, with the reason in ``StreamError/detail``.
+  /// - Throws: `StreamError.TLS.badCertificate`, with the reason in `StreamError.detail`.
   public init(certificates: [UInt8], key: [UInt8], passphrase: String? = nil) throws(StreamError) {
     keys = try IdentityKeys(
       .init(bytes: certificates, path: nil), key: .init(bytes: key, path: nil), passphrase: passphrase)

@@ -8,7 +8,7 @@ internal import SocketStreams
 
 extension TLSSettings {
   /// Looks for what contradicts itself.
-  /// - Throws: ``StreamError/TLS/badSettings`` with a sentence.
+  /// - Throws: `StreamError.TLS.badSettings` with a sentence.
   func check() throws(StreamError) {
     if let fault { throw .badSettings(fault) }
   }

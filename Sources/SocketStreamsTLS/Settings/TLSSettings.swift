@@ -9,8 +9,8 @@
 /// a value; those of a connection no longer change once its handshake has begun. A server that uses equal settings
 /// for all of its connections also lets clients resume their sessions.
 ///
-/// Whatever contradicts itself or cannot be used is an error of the code ``StreamError/TLS/badSettings``, whose
-/// ``StreamError/detail`` says what, when the settings are put to use.
+/// Whatever contradicts itself or cannot be used is an error of the code `StreamError.TLS.badSettings`, whose
+/// `StreamError.detail` says what, when the settings are put to use.
 ///
 /// Corresponds to `kCFStreamPropertySSLSettings`.
 public struct TLSSettings: Hashable, Sendable {
@@ -83,7 +83,7 @@ public struct TLSSettings: Hashable, Sendable {
   /// everything else. Empty, the default: any key will do. A server that pins keys has to require certificates.
   public var pinnedKeys: Set<[UInt8]> = []
   /// Asked after everything else was found good, before the first byte; what it refuses ends with
-  /// ``StreamError/TLS/notApproved``.
+  /// `StreamError.TLS.notApproved`.
   public var approval: TLSApproval?
   /// This side's certificate and key. A server has to have one; a client shows it if the server asks.
   ///
@@ -100,7 +100,7 @@ public struct TLSSettings: Hashable, Sendable {
   ///
   /// A client offers them; a server that knows none of them goes on without, so look at
   /// ``TLSPeer/applicationProtocol``. A server takes the first of its own that the client offers; a client that
-  /// offers only others is refused (``StreamError/TLS/noCommonProtocol``), one that offers none is not.
+  /// offers only others is refused (`StreamError.TLS.noCommonProtocol`), one that offers none is not.
   public var applicationProtocols: [String] = []
   /// The lowest version; TLS 1.2 by default. TLS 1.0 and 1.1 need weak hashes, so asking for them also lowers
   /// OpenSSL's security level to 0, for short keys and old ciphers too.

@@ -35,18 +35,6 @@ import Testing
         == "kCFStreamSocketSecurityLevelNone")
   }
 
-  // S188, S177
-  @Test(arguments: [StreamSocketSecurityLevel.ssLv2, .ssLv3, .tlSv1, .negotiatedSSL])
-  func otherSecurityLevelsAreRefusedWithoutTLS(_ level: StreamSocketSecurityLevel) {
-    let key = Stream.PropertyKey.socketSecurityLevelKey
-    let name = level.rawValue.replacingOccurrences(of: "NSStream", with: "kCFStream")
-    #expect(!input.setProperty(level, forKey: key))
-    #expect(!input.setProperty(name, forKey: key))
-    #expect(!input.setProperty(name.replacingOccurrences(of: "kCFStream", with: "NSStream"), forKey: key))
-    #expect(input.property(forKey: key) as? String == StreamSocketSecurityLevel.none.rawValue)
-    #expect(input.streamStatus == .notOpen && input.streamError == nil)
-  }
-
   // S180, S181, S182
   @Test func valuesCastToSwifts() {
     func value(_ key: String) -> AnyObject? { input.property(forKey: Stream.PropertyKey(rawValue: key)) }
@@ -101,5 +89,20 @@ import Testing
     let first = try #require(list[0] as? NSDictionary)
     #expect((first["a"] as? NSArray)?[0] as? Data == Data([1]))
     #expect(!input.setProperty(proxy, forKey: .socksProxyConfigurationKey), "there are no proxies yet")
+  }
+
+  // S192: a null switches the check of a name off, so nothing may become one by accident.
+  @Test("a null is one for CoreFoundation too, and nothing else becomes one")
+  func nulls() {
+    final class Foreign {}
+    #expect(CFEqual(foundationObject(NSNull()), kCFNull))
+    #expect(CFEqual(foundationObject(kCFNull!), kCFNull))
+    let others: [Any] = [
+      String?.none as Any, String??.some(nil) as Any, Foreign(), "", NSString(), 0, false, [Any](),
+      [String: Any](),
+    ]
+    for other in others { #expect(!CFEqual(foundationObject(other), kCFNull), "\(other)") }
+    #expect(foundationObject(String?.some("name") as Any) as? String == "name")
+    #expect((foundationObject(["name": String?.none as Any]) as? NSDictionary)?["name"] is NSNull == false)
   }
 }

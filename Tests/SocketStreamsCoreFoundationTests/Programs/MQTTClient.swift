@@ -1,6 +1,6 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
 // A program in the style of the MQTT libraries: Foundation's two streams, scheduled on a background thread's run loop, with
-// the client as their delegate. It asks for TLS after it has opened them.
+// the client as their delegate. If it wants TLS, it asks for it after it has opened them.
 
 import Foundation
 import SocketStreamsCoreFoundation
@@ -28,6 +28,7 @@ final class MQTTClient: NSObject, StreamDelegate, @unchecked Sendable {
   private let host: String
   private let port: UInt16
   private let id: String
+  private let level: StreamSocketSecurityLevel
   private var input: InputStream?
   private var output: OutputStream?
   private var thread: Thread?
@@ -37,10 +38,11 @@ final class MQTTClient: NSObject, StreamDelegate, @unchecked Sendable {
   private var received: [UInt8] = []
   private var unsent: [UInt8] = []
 
-  init(host: String, port: UInt16, id: String) {
+  init(host: String, port: UInt16, id: String, level: StreamSocketSecurityLevel = .none) {
     self.host = host
     self.port = port
     self.id = id
+    self.level = level
   }
 
   // MARK: - Calls, from any thread
@@ -88,15 +90,14 @@ final class MQTTClient: NSObject, StreamDelegate, @unchecked Sendable {
       stream.schedule(in: .current, forMode: .default)
       stream.open()
     }
-    write(.connect(id: id))
     let taken = [input, output].map { (stream: Stream) in
-      stream.setProperty(
-        StreamSocketSecurityLevel.negotiatedSSL as AnyObject, forKey: .socketSecurityLevelKey)
+      stream.setProperty(level as AnyObject, forKey: .socketSecurityLevelKey)
     }
     let levels = [input, output].map { (stream: Stream) in
       stream.property(forKey: .socketSecurityLevelKey) as? String
     }
     messages.put(.secured(taken, levels: levels))
+    write(.connect(id: id))
   }
 
   func stream(_ stream: Stream, handle event: Stream.Event) {

@@ -13,11 +13,17 @@ struct MQTTClientTests {
     private let file = FileManager.default.temporaryDirectory.appendingPathComponent(
       "\(UUID().uuidString).conf")
 
-    init() throws {
+    /// - Parameter certificate: The name of the test certificate that it shows; `nil` if it speaks in the clear.
+    init(certificate: String? = nil) throws {
       // The broker has to be told a port: one that is free now, and with luck still is when the broker asks for it.
       for attempt in 1... {
         let port = try TestPort.free()
-        let lines = ["listener \(port) 127.0.0.1", "allow_anonymous true", "persistence false"]
+        var lines = ["listener \(port) 127.0.0.1", "allow_anonymous true", "persistence false"]
+        if let certificate {
+          // Only who runs the tests may read the key; a broker of root's would become somebody else.
+          lines += ["certfile \(TestCertificates.shared.certificate(certificate))", "user \(NSUserName())"]
+          lines += ["keyfile \(TestCertificates.shared.key(certificate))"]
+        }
         try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
         let server = try ServerProcess("mosquitto", ["-c", file.path])
         do {
@@ -38,12 +44,16 @@ struct MQTTClientTests {
     }
   }
 
-  private let none = StreamSocketSecurityLevel.none.rawValue
-
-  private func connect(_ client: MQTTClient?) {
+  /// - Parameters:
+  ///   - isTaken: Whether the streams take the level that the client asks for.
+  ///   - level: What they say then.
+  private func connect(
+    _ client: MQTTClient?, isTaken: Bool = true, level: StreamSocketSecurityLevel = .none
+  ) {
     client?.connect()
     // S188
-    #expect(client?.messages.next() == .secured([false, false], levels: [none, none]))
+    let level = level.rawValue
+    #expect(client?.messages.next() == .secured([isTaken, isTaken], levels: [level, level]))
     #expect(client?.messages.next() == .connected(code: 0))
   }
 
@@ -56,14 +66,8 @@ struct MQTTClientTests {
     #expect(eventually { left == nil }, "the client is still there")
   }
 
-  // T5, S78, S188, S215, S218
-  @Test("two clients talk in the clear, after their streams have refused to be secured")
-  func conversation() throws {
-    let broker = try Broker()
-    var reader: MQTTClient? = MQTTClient(host: "localhost", port: broker.port, id: "reader")
-    var writer: MQTTClient? = MQTTClient(host: "127.0.0.1", port: broker.port, id: "writer")
-    connect(reader)
-    connect(writer)
+  /// Has one publish and the other receive, and both say goodbye.
+  private func talk(_ reader: MQTTClient?, _ writer: MQTTClient?) {
     reader?.subscribe("a/#", quality: 1, id: 7)
     #expect(reader?.messages.next() == .subscribed(id: 7, quality: 1))
 
@@ -85,9 +89,69 @@ struct MQTTClientTests {
       client?.disconnect()
       #expect(client?.messages.next() == .disconnected(domain: nil, code: nil))
     }
+  }
+
+  // T5, S78, S188, S215, S218
+  @Test("two clients talk in the clear")
+  func conversation() throws {
+    let broker = try Broker()
+    var reader: MQTTClient? = MQTTClient(host: "localhost", port: broker.port, id: "reader")
+    var writer: MQTTClient? = MQTTClient(host: "127.0.0.1", port: broker.port, id: "writer")
+    connect(reader)
+    connect(writer)
+    talk(reader, writer)
     expectNothingLeft(&reader)
     expectNothingLeft(&writer)
   }
+
+  #if TLS
+  // S188, S190, S192, S199, S215, S218
+  @Test("two clients talk over TLS, which their streams are asked for after the opening")
+  func securedConversation() async {
+    await #expect(processExitsWith: .success) {
+      trustTestRoot()
+      let tests = MQTTClientTests()
+      let broker = try Broker(certificate: "localhost")
+      let level = StreamSocketSecurityLevel.negotiatedSSL
+      var reader: MQTTClient? = MQTTClient(host: "localhost", port: broker.port, id: "reader", level: level)
+      var writer: MQTTClient? = MQTTClient(host: "127.0.0.1", port: broker.port, id: "writer", level: level)
+      tests.connect(reader, level: level)
+      tests.connect(writer, level: level)
+      tests.talk(reader, writer)
+      tests.expectNothingLeft(&reader)
+      tests.expectNothingLeft(&writer)
+    }
+  }
+
+  // S168, S193
+  @Test("a broker that nobody vouches for ends it with the error")
+  func untrusted() throws {
+    let broker = try Broker(certificate: "self-signed")
+    let level = StreamSocketSecurityLevel.negotiatedSSL
+    var client: MQTTClient? = MQTTClient(host: "localhost", port: broker.port, id: "client", level: level)
+    client?.connect()
+    #expect(client?.messages.next() == .secured([true, true], levels: [level.rawValue, level.rawValue]))
+    guard case .disconnected(let domain, let code?) = client?.messages.next() else {
+      Issue.record("no end")
+      return
+    }
+    #expect(domain == NSOSStatusErrorDomain)
+    #expect(isUntrusted.contains("3: \(code)"))
+    expectNothingLeft(&client)
+  }
+  #else
+  // S188, S177
+  @Test("without TLS the streams refuse to be secured, and say so")
+  func refusedLevel() throws {
+    let broker = try Broker()
+    var client: MQTTClient? = MQTTClient(
+      host: "localhost", port: broker.port, id: "client", level: .negotiatedSSL)
+    connect(client, isTaken: false)
+    client?.disconnect()
+    #expect(client?.messages.next() == .disconnected(domain: nil, code: nil))
+    expectNothingLeft(&client)
+  }
+  #endif
 
   // S51, S165, S218
   @Test("a refused port ends it with the error")
@@ -95,7 +159,8 @@ struct MQTTClientTests {
     let refused = try RefusedPort()
     var client: MQTTClient? = MQTTClient(host: "127.0.0.1", port: refused.port, id: "client")
     client?.connect()
-    #expect(client?.messages.next() == .secured([false, false], levels: [none, none]))
+    let none = StreamSocketSecurityLevel.none.rawValue
+    #expect(client?.messages.next() == .secured([true, true], levels: [none, none]))
     #expect(client?.messages.next() == .disconnected(domain: NSPOSIXErrorDomain, code: Int(ECONNREFUSED)))
     expectNothingLeft(&client)
   }

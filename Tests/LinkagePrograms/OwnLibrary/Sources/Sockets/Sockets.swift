@@ -7,14 +7,15 @@ import Glibc
 import SocketStreams
 import SocketStreamsCoreFoundation
 
-/// Prints what comes from a listener, from a bound pair, and from a port where nobody listens. With libFoundation's own
-/// functions it crashes instead.
+/// Prints what comes from a listener, from a bound pair, from a port where nobody listens, and over TLS from a listener that
+/// does not speak it. With libFoundation's own functions it crashes instead.
 @c(printSocketStreams)
 public func printSocketStreams() {
   print("host:", text(ofStreamTo: greetingPort()))
   print("bound:", textThroughBoundPair())
   print("Foundation:", text(ofFoundationStreamTo: greetingPort()))
   print("refused:", errorOfStream(to: refusedPort()))
+  print("no TLS:", errorOfSecuredStream(to: greetingPort()))
 }
 
 private func makeStream(to port: UInt16) -> CFReadStream {
@@ -78,6 +79,19 @@ private func errorOfStream(to port: UInt16) -> String {
   guard CFReadStreamOpen(stream), CFReadStreamRead(stream, &part, 1) == -1 else { return "not refused" }
   let error = CFReadStreamGetError(stream)
   return "domain \(error.domain), code \(error.error == ECONNREFUSED ? "ECONNREFUSED" : "\(error.error)")"
+}
+
+/// OpenSSL is in the program, and finds that the peer has not got it.
+private func errorOfSecuredStream(to port: UInt16) -> String {
+  let stream = makeStream(to: port)
+  let level = kCFStreamSocketSecurityLevelNegotiatedSSL
+  guard CFReadStreamSetProperty(stream, kCFStreamPropertySocketSecurityLevel, level) else {
+    return "not taken"
+  }
+  var part: UInt8 = 0
+  guard CFReadStreamOpen(stream), CFReadStreamRead(stream, &part, 1) == -1 else { return "not refused" }
+  let error = CFReadStreamGetError(stream)
+  return "domain \(error.domain), code \(error.error)"
 }
 
 /// A listener on another thread that says hello to who comes.

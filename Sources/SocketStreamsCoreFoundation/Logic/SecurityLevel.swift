@@ -3,10 +3,13 @@
 
 /// How a connection is secured.
 enum SecurityLevel: String {
+  /// Not at all.
   case none = "None"
   case ssl2 = "SSLv2"
   case ssl3 = "SSLv3"
+  /// TLS, and by its first version too.
   case tls1 = "TLSv1"
+  /// TLS, by the best version that both sides have.
   case negotiated = "NegotiatedSSL"
 
   /// Reads `kCFStreamSocketSecurityLevel…` or `NSStreamSocketSecurityLevel…`.
@@ -18,4 +21,10 @@ enum SecurityLevel: String {
     }
     return nil
   }
+
+  /// As `kCFStreamSocketSecurityLevel…`, which is Foundation's spelling too, but for the broken kinds.
+  var name: String { "kCFStreamSocketSecurityLevel\(rawValue)" }
+
+  /// Whether it is no security at all, whatever it says: these protocols are broken.
+  var isBroken: Bool { self == .ssl2 || self == .ssl3 }
 }
