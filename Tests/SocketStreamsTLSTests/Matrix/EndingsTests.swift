@@ -121,7 +121,10 @@ struct EndingsTests {
     // `abort` says nothing.
     let cut = try SecureClient(port: server.port)
     _ = try writeAll(pattern(30), to: cut.pair.output)
-    #expect(try cut.pair.output.flush(timeout: .seconds(10)))
+    // Of TLS 1.3's handshake a client is done first.
+    try server.process.collect(seconds: 60) { text in
+      text.split(separator: "secured version", omittingEmptySubsequences: false).count > 3
+    }
     cut.pair.abort()
     #expect(cut.pair.input.status == .closed && cut.failure == nil)
     try server.process.collect(seconds: 30) { text in text.contains("end reset") || text.contains("end cut")
@@ -221,6 +224,26 @@ struct EndingsTests {
     _ = try writeAll([1], to: client.pair.output)
     let failure = client.readFailure()
     #expect(failure?.domain == .posix && failure?.code == ECONNRESET, "\(String(describing: failure))")
+  }
+
+  // Field report 34
+  @Test("a server that ends in order at once: opened, then the end, each once", arguments: versions)
+  func endsAtOnce(version: String) throws {
+    let server = try PythonServer("burst", "localhost", chain: nil, "--max", version)
+    let base = try EventBase.startThread()
+    for _ in 0..<(isSanitized ? 20 : 100) {
+      let log = PairLog()
+      let pair = StreamPair(host: "localhost", port: server.port)
+      try pair.startTLS(.trusting())
+      log.watch(pair, on: base)
+      pair.open()
+      try #require(log.hears(.endEncountered, .input, within: 30))
+      #expect(log.events(.input) == [.openCompleted, .endEncountered])
+      #expect(pair.output.error == nil)
+      pair.close()
+    }
+    base.stop()
+    base.join()
   }
 
   // Field report 34
