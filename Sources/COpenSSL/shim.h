@@ -28,17 +28,12 @@ static inline int ss_ctx_set_min_version(SSL_CTX *context, int version) {
 static inline int ss_ctx_set_max_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_max_proto_version(context, version);
 }
-static inline void ss_ctx_set_read_ahead(SSL_CTX *context, int on) { SSL_CTX_set_read_ahead(context, on); }
-static inline int ss_ctx_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
-  return (int)SSL_CTX_add1_chain_cert(context, certificate);
-}
+static inline void ss_ctx_set_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }
 static inline void ss_ctx_set_options_always(SSL_CTX *context) {
   SSL_CTX_set_options(
       context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
 }
 static inline void ss_ctx_set_no_tickets(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_TICKET); }
-static inline int ss_ctx_new_index(CRYPTO_EX_free *free) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free); }
-static inline void ss_set_mode(SSL *ssl, long mode) { SSL_set_mode(ssl, mode); }
 static inline int ss_set_host_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline void ss_ctx_set_servername_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *), void *argument) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);

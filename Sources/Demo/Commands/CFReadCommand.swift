@@ -28,7 +28,10 @@ enum CFReadCommand {
     "host:port", .endpoint, .replaced(byOption: CommonOptions.unix.spec.name),
     help: "Where to connect to: 'name:port', '127.0.0.1:port' or '[::1]:port'.")
   static let coreFoundation = Flag(
-    "corefoundation", help: "Use CoreFoundation's own CFReadStream, on a thread that runs a CFRunLoop.")
+    "corefoundation",
+    help:
+      "Use CoreFoundation's own CFReadStream, on a thread that runs a CFRunLoop. Not with --tls, --resolve or --transport."
+  )
   static let contextTrace = Flag(
     "context-trace", short: "c", help: "Tell each retain and release of the client context, and their counts."
   )

@@ -15,7 +15,8 @@ enum ChatdCommand {
     "demo chatd",
     abstract: "Listen, and pass on what each client says to all of them.",
     discussion: [
-      "A client says 'iam:NAME' and then 'msg:TEXT', each a line of at most 4096 bytes. All clients hear 'NAME joined', 'NAME: TEXT' and 'NAME left'. Prints 'listening on' and the address as its first line. The limit of open descriptors, one a client, is raised as far as the system allows. SIGINT or SIGTERM ends it."
+      "A client says 'iam:NAME' and then 'msg:TEXT', each a line of at most 4096 bytes. All clients hear 'NAME joined', 'NAME: TEXT' and 'NAME left'. Prints 'listening on' and the address as its first line. The limit of open descriptors, one a client, is raised as far as the system allows. SIGINT or SIGTERM ends it.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
     ],
     operands: [EchodCommand.port.spec],
     options: [

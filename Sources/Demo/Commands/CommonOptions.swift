@@ -43,7 +43,10 @@ enum CommonOptions {
   static let transport = Setting(
     "transport", "kind", default: TransportChoice.direct, help: "What carries the bytes below the streams.")
   static let foundation = Flag(
-    "foundation", help: "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop.")
+    "foundation",
+    help:
+      "Use Foundation's own InputStream and OutputStream, on a thread that runs a RunLoop. Not with --tls, --resolve or --transport."
+  )
   static let verbose = Flag(
     "verbose", short: "v", help: "Tell on standard error what happens behind the events.")
 
@@ -71,7 +74,8 @@ extension CommonOptions {
 
   /// Refuses what the functions of CoreFoundation and Foundation have no place for.
   static func refuseOwnStreamsOptions(_ arguments: ParsedArguments, besides flag: Flag) throws(UsageError) {
-    let own = [resolve.spec, transport.spec, SecurityOptions.startTLS.spec] + SecurityOptions.client
+    typealias Security = SecurityOptions
+    let own = [resolve.spec, transport.spec, Security.startTLS.spec, Security.ca.spec, Security.alpn.spec]
     for option in own where arguments.has(option) {
       throw UsageError(
         "\(option.flag) is for the library's own streams, and does not go with \(flag.spec.flag)")

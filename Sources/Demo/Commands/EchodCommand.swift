@@ -24,7 +24,8 @@ enum EchodCommand {
     "demo echod",
     abstract: "Listen, and send back what arrives.",
     discussion: [
-      "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. The limit of open descriptors, one a connection, is raised as far as the system allows (ulimit -Hn). SIGINT or SIGTERM ends it."
+      "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. The limit of open descriptors, one a connection, is raised as far as the system allows (ulimit -Hn). SIGINT or SIGTERM ends it.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
     ],
     operands: [port.spec],
     options: [

@@ -15,7 +15,13 @@ enum CFStreams: InputFamily {
     unsafe target.makeCFStreams(&made, nil)
     guard let stream = unsafe made?.takeRetainedValue() else { throw .misuse(.badAddress, "connect") }
     CFReadStreamSetProperty(stream, kSocketStreamsConnectTimeout, target.timeout.cfNumber)
-    return CFInput(stream, loop)
+    if let security = target.security {
+      let settings = security.request.dictionary
+      guard CFReadStreamSetProperty(stream, kCFStreamPropertySSLSettings, settings) else {
+        throw .tls(.badSettings, "connect")
+      }
+    }
+    return CFInput(stream, loop, isSecured: target.security != nil)
   }
 }
 
@@ -49,10 +55,12 @@ extension Target {
 final class CFInput: InputHalf, @unchecked Sendable {
   private let stream: CFReadStream
   private let loop: RunLoopThread
+  private let isSecured: Bool
 
-  fileprivate init(_ stream: CFReadStream, _ loop: RunLoopThread) {
+  fileprivate init(_ stream: CFReadStream, _ loop: RunLoopThread, isSecured: Bool) {
     self.stream = stream
     self.loop = loop
+    self.isSecured = isSecured
   }
 
   func setClient(_ events: StreamEvents, _ client: ClientInfo, hasCallback: Bool) -> Bool {
@@ -91,7 +99,14 @@ final class CFInput: InputHalf, @unchecked Sendable {
     let numbers = CFReadStreamGetError(stream)
     return StreamError(
       StreamError.Domain(rawValue: numbers.domain), code: numbers.error,
-      operation: handle == nil ? "connect" : "read")
+      operation: handle == nil ? "connect" : isAgreeing ? SecurityProgress.handshake : "read")
+  }
+
+  var security: String? { SecurityProgress.line(peerCertificates) }
+  private var isAgreeing: Bool { isSecured && peerCertificates == nil }
+  /// Which are there once both sides agree.
+  private var peerCertificates: CFTypeRef? {
+    CFReadStreamCopyProperty(stream, kCFStreamPropertySSLPeerCertificates)
   }
 
   /// Waits if nothing is there, as CFReadStream does.

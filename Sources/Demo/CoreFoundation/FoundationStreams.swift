@@ -29,6 +29,7 @@ enum FoundationStreams: ConnectionFamily {
     guard let input, let output else { throw .misuse(.badAddress, "connect") }
     let connection = FoundationConnection(input, output, isUnix: target.isUnix)
     connection.setTimeLimit(target.timeout)
+    if let security = target.security { try connection.secure(by: security.request) }
     return connection
   }
 }
@@ -40,6 +41,7 @@ private final class FoundationConnection: ConnectionStreams, StreamDelegate {
   private let isUnix: Bool
   private var inputClient: ((StreamEvent) -> Void)?
   private var outputClient: ((StreamEvent) -> Void)?
+  private var isSecured = false
 
   init(_ input: InputStream, _ output: OutputStream, isUnix: Bool) {
     self.input = input
@@ -51,6 +53,13 @@ private final class FoundationConnection: ConnectionStreams, StreamDelegate {
 
   func setTimeLimit(_ limit: Duration) {
     _ = input.setProperty((limit / .seconds(1)) as NSNumber, forKey: Self.key(kSocketStreamsConnectTimeout))
+  }
+
+  func secure(by request: SecurityRequest) throws(StreamError) {
+    guard input.setProperty(request.dictionary, forKey: Self.key(kCFStreamPropertySSLSettings)) else {
+      throw .tls(.badSettings, "connect")
+    }
+    isSecured = true
   }
 
   func begin(
@@ -142,7 +151,16 @@ private final class FoundationConnection: ConnectionStreams, StreamDelegate {
     input.property(forKey: Self.key(kCFStreamPropertySocketNativeHandle)).flatMap { Int32(handle: $0) }
   }
 
-  private func connected(_ operation: String) -> String { handle == nil ? "connect" : operation }
+  private func connected(_ operation: String) -> String {
+    if handle == nil { return "connect" }
+    return isSecured && peerCertificates == nil ? SecurityProgress.handshake : operation
+  }
+
+  var security: String? { SecurityProgress.line(peerCertificates) }
+  /// Which are there once both sides agree.
+  private var peerCertificates: Any? {
+    input.property(forKey: Self.key(kCFStreamPropertySSLPeerCertificates))
+  }
 
   /// Foundation's and CoreFoundation's keys are spelled alike.
   private static func key(_ name: CFString) -> Stream.PropertyKey {
@@ -155,6 +173,8 @@ extension StreamError {
     let lookup = error.userInfo[String(cf: kCFGetAddrInfoFailureKey)] as? Int
     switch (error.domain, lookup) {
     case (_, let lookup?): self.init(.resolver, code: Int32(truncatingIfNeeded: lookup), operation: operation)
+    case (NSOSStatusErrorDomain, _):
+      self.init(.tls, code: Int32(truncatingIfNeeded: error.code), operation: operation)
     case (NSPOSIXErrorDomain, _): self = .posix(Int32(truncatingIfNeeded: error.code), operation)
     default: self.init(.streams, code: Int32(truncatingIfNeeded: error.code), operation: operation)
     }

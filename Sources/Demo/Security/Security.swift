@@ -12,6 +12,8 @@ import SocketStreamsTLS
 struct Security: Sendable {
   /// What is said in plain before; `nil` if connections are secured from the first byte.
   let dialogue: PlainDialogue?
+  /// What was asked for.
+  let request: SecurityRequest
   #if TLS
   private let settings: TLSSettings
 
@@ -19,6 +21,7 @@ struct Security: Sendable {
   /// - Parameter timeout: The longest time for a handshake; `nil` for the library's own.
   /// - Throws: Which file cannot be used, and why.
   init(_ request: SecurityRequest, timeout: Duration?) throws(Failure) {
+    self.request = request
     dialogue = request.startLines.isEmpty ? nil : PlainDialogue(request.startLines)
     let identity = try request.certificate.map { (path) throws(Failure) in
       try Self.identity(path, request.key)

@@ -22,7 +22,7 @@ enum SecurityOptions {
   static let startTLS = Option(
     "starttls", "line", .line, repeats: true,
     help:
-      "Begin in plain: send this line and read the reply; then secure the connection. May be repeated: each line has a reply, that of an empty line, which is not sent, is the server's greeting."
+      "Begin in plain: send this line and read the reply; then secure the connection, as --tls does. May be repeated: each line has a reply, that of an empty line, which is not sent, is the server's greeting."
   )
 
   /// What commands have that connect, and send what they like.

@@ -6,10 +6,10 @@
 import SocketStreamsTLS
 
 extension TLSPeer {
-  /// `TLS 1.3, TLS_AES_256_GCM_SHA384, ALPN h2, server name localhost, key 47de…`: the key's hash is the one that the
-  /// library pins.
+  /// `TLS 1.3, TLS_AES_256_GCM_SHA384, ALPN h2, for localhost, key SHA-256 47de…`: the hash is the one that the library
+  /// pins.
   var line: String {
-    var parts = [version.text, cipher]
+    var parts = ["\(version)", cipher]
     if let applicationProtocol { parts.append("ALPN \(applicationProtocol)") }
     if let serverName { parts.append("for \(serverName)") }
     if isResumed { parts.append("resumed") }
@@ -20,18 +20,6 @@ extension TLSPeer {
 
   private static func hexadecimal(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-}
-
-extension TLSVersion {
-  fileprivate var text: String {
-    switch self {
-    case .tls10: "TLS 1.0"
-    case .tls11: "TLS 1.1"
-    case .tls12: "TLS 1.2"
-    case .tls13: "TLS 1.3"
-    default: "TLS version \(rawValue)"
-    }
   }
 }
 

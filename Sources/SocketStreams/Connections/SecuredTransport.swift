@@ -23,6 +23,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// Bytes that were moved here and are not secured yet.
   private var plain: Evbuffer?
   private var plainCount = 0
+  /// The engine is called with bytes of the owner's.
+  private var isSecuringBytes = false
+  /// How much the engine has said by itself, as the peer asked for it, since the queue was empty: a peer that asks and
+  /// does not read would have it grow for ever.
+  private var unreadAnswers = 0
   // The listener owns this transport.
   private unowned let listener: any SecurityListener
 
@@ -104,7 +109,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   }
 
   var isSecuring: Bool { stage.isUnderWay }
-  var awaitsArrivals: Bool { isSecuring && wire.queuedCount == 0 }
+  var awaitsArrivals: Bool { stage == .handshaking && wire.queuedCount == 0 }
+  var awaitsOwner: Bool { stage == .approving }
+  var awaitsRoom: Bool { wire.queuedCount > 0 }
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }
@@ -119,6 +126,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   // MARK: - The wire
 
   func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
+    if unreadAnswers > SecuredTransport.burst { return .failed(Errno.noBuffers) }
     let result = wire.receive(into: &buffer)
     switch result {
     case .end, .failed: isWireOver = true
@@ -129,6 +137,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func sendSecured(_ bytes: RawSpan) {
     let wasEmpty = wire.queuedCount == 0
+    if wasEmpty {
+      unreadAnswers = 0
+    } else if stage == .secured, !isSecuringBytes {
+      unreadAnswers += bytes.byteCount
+    }
     if case .failed(let code) = wire.sendAll(bytes), wireFailure == nil { wireFailed(code) }
     // Whoever reads may have had something to say: the write half has to pass it on.
     if wasEmpty, wire.queuedCount > 0 { listener.roomSignalled() }
@@ -208,6 +221,8 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private func secure(_ piece: RawSpan) -> Int32? {
     if let wireFailure { return wireFailure }
     guard let engine else { return Errno.brokenPipe }
+    isSecuringBytes = true
+    defer { isSecuringBytes = false }
     if case .failed(let code) = engine.send(piece) { return code }
     return wireFailure
   }
@@ -279,6 +294,8 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     plain = nil
     plainCount = 0
     isBlocked = false
+    // What is missing must not look as if it had never been.
+    isFinishing = false
     wire.dropQueue()
   }
 

@@ -77,6 +77,10 @@ protocol StreamSink: AnyObject, Sendable {
   var isSecuring: Bool { get }
   /// Whether they are, and it is the peer's turn.
   var awaitsArrivals: Bool { get }
+  /// Whether they agree, and the owner is being asked: what arrives meanwhile is not taken, and so is no news.
+  var awaitsOwner: Bool { get }
+  /// Whether something is queued that can go whatever the owner says.
+  var awaitsRoom: Bool { get }
   /// Passes on what is queued. `.bytes` for progress, `.wouldBlock` for none, `.failed`.
   func drain() -> IOResult
   /// Arranges for `half` to be told of room. On the thread of `loop`.
@@ -118,6 +122,8 @@ extension StreamTransport {
   var holdsArrivals: Bool { peek() != .wouldBlock }
   var isSecuring: Bool { false }
   var awaitsArrivals: Bool { false }
+  var awaitsOwner: Bool { false }
+  var awaitsRoom: Bool { queuedCount > 0 }
   func prepareToFinish() {}
   func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
   func error(_ code: Int32, _ operation: String) -> StreamError { .posix(code, operation) }

@@ -12,6 +12,7 @@ enum Errno {
   static let busy = EBUSY
   static let aborted = ECONNABORTED
   static let brokenPipe = EPIPE
+  static let noBuffers = ENOBUFS
   static let invalidArgument = EINVAL
   static let noSuchOption = ENOPROTOOPT
 }

@@ -319,9 +319,14 @@ final class Endpoint: TransportListener, @unchecked Sendable {
         }
         rest = .nanoseconds(Int64(clamping: limit - now))
       }
-      let descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
+      var descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
       var wanted = isStranded ? [readiness, .writable] : readiness
       if transport.awaitsArrivals { wanted = .readable }
+      if transport.awaitsOwner {
+        // The answer is signalled; the descriptor may be ready all the time.
+        wanted = .writable
+        if !transport.awaitsRoom { descriptor = nil }
+      }
       let waiter = waiters.enter()
       lock.unlock()
       waiter.wait(descriptor, for: wanted, timeout: rest)

@@ -38,7 +38,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   override func wantedWatch(_ effects: StreamEffects) -> Watch {
     guard home != nil, effects.contains(.stayOnLoop) else { return .off }
-    return effects.contains(.watch) ? .active : .idle
+    return effects.contains(.watch) && !awaitsOwner ? .active : .idle
   }
 
   override func setWatch(_ watch: Watch, on loop: EventLoop) {
@@ -74,7 +74,11 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
   }
 
   @inline(__always)
-  override var watchWhenSeated: Watch { lifecycle.isWatching ? .active : .idle }
+  override var watchWhenSeated: Watch { lifecycle.isWatching && !awaitsOwner ? .active : .idle }
+
+  /// What arrives cannot be taken yet: its event would come again and again.
+  @inline(__always)
+  private var awaitsOwner: Bool { endpoint.direct == nil && endpoint.transport.awaitsOwner }
 
   /// The descriptor's event. `.readable` alone means bytes (or a failure, which the read will tell); with the peer's
   /// end reported, a client that would not read, or bytes that are secured, a look is needed.

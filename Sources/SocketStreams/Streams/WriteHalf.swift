@@ -33,6 +33,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   /// What an open half waits for.
   private var openWatch: Watch {
     if sink.awaitsArrivals { return .arrivals }
+    if sink.awaitsOwner, !sink.awaitsRoom { return .idle }
     return sink.isBlocked || hasBacklog ? .active : .idle
   }
 
@@ -68,7 +69,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   }
 
   override func willLeave() {
-    if endpoint.isConnected, !endpoint.hasFailed, !endpoint.sides.isAborted { sink.prepareToFinish() }
+    if !endpoint.isIdle, !endpoint.hasFailed, !endpoint.sides.isAborted { sink.prepareToFinish() }
     guard sink.queuedCount > 0 else { return }
     deadline.limitChanged(
       endpoint.limits?.linger ?? StreamLimits.defaultLinger, now: SystemCalls.monotonicNow())

@@ -3,7 +3,7 @@
 
 extension StreamError {
   /// The codes of the domain ``Domain/tls``, numbered as Secure Transport numbers them (`errSSL…`), which ported code
-  /// compares with.
+  /// compares with. Those from -9891 on are what it has no number for.
   public enum TLS: Int32, Sendable {
     /// The peer does not speak TLS as it should, or not at all.
     case protocolError = -9800
@@ -55,14 +55,14 @@ extension StreamError {
     case badSettings = -9848
     /// Both sides have no cipher, group or signature in common.
     case noCommonCipher = -9858
-    /// The peer gave no certificate, and has to.
+    /// The client showed no certificate, and the server requires one. Both sides have this error.
     case certificateRequired = -9863
     /// The peer's name for this server is not one that it has.
     case unrecognizedName = -9865
     /// A certificate was revoked.
-    case certificateRevoked = -9885
+    case certificateRevoked = -9892
     /// Both sides have no application protocol in common (ALPN).
-    case noCommonProtocol = -9890
+    case noCommonProtocol = -9893
     /// The certificate is none of those that the settings pin, or the approval said no.
     case notApproved = -9891
   }

@@ -13,7 +13,8 @@ struct PeerName: Hashable, Sendable {
   let isAddress: Bool
 
   /// - Returns: `nil` if `text` is neither an address nor a name that DNS could have. What OpenSSL would take for more than
-  ///   one name is none either: a leading dot means all names below to it, and a zero ends the text.
+  ///   one name is none either: a leading dot means all names below to it, and a zero ends the text. What ends with a number
+  ///   is an address in a short or wrong form, which is no name to send.
   init?(_ text: String) {
     let address = Self.withoutZone(text)
     if SocketAddress(ip: address, port: 0) != nil {
@@ -36,9 +37,9 @@ struct PeerName: Hashable, Sendable {
   }
 
   private static func isName(_ text: Substring) -> Bool {
-    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
-      1...63 ~= label.utf8.count && label.utf8.allSatisfy(isNamePart)
-    }
+    let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.allSatisfy({ 1...63 ~= $0.utf8.count && $0.utf8.allSatisfy(isNamePart) }) else { return false }
+    return labels.last.map { !$0.utf8.allSatisfy { 0x30...0x39 ~= $0 } } ?? false
   }
 
   /// Letters, digits, and what names in use have besides.

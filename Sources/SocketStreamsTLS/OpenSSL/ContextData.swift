@@ -27,7 +27,11 @@ final class ContextData: Sendable {
   }
 
   /// Which of a context's slots it is in.
-  private static let slot = unsafe ss_ctx_new_index(dataTrampoline)
+  private static let slot: Int32 = {
+    let index = unsafe CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil, dataTrampoline)
+    precondition(index >= 0, "reserve a place in TLS contexts: out of memory")
+    return index
+  }()
 
   /// Gives a reference to `context`.
   @unsafe
@@ -51,11 +55,8 @@ final class ContextData: Sendable {
   /// Whether one of OpenSSL's lists of certificates has a pinned key, or there are none.
   @unsafe
   func isPinned(_ chain: OpaquePointer?) -> Bool {
-    pinnedKeys.isEmpty
-      || (0..<max(0, unsafe OPENSSL_sk_num(chain))).contains { index in
-        guard let certificate = unsafe OPENSSL_sk_value(chain, index) else { return false }
-        return pinnedKeys.contains(unsafe Certificate.keyHash(of: OpaquePointer(certificate)))
-      }
+    unsafe pinnedKeys.isEmpty
+      || OpenSSLList.elements(of: chain).contains { unsafe pinnedKeys.contains(Certificate.keyHash(of: $0)) }
   }
 }
 

@@ -13,17 +13,11 @@ extension SSLConnection {
     guard unsafe ss_set_host_name(ssl, name.text) == 1 else { throw Self.badName(name) }
   }
 
-  /// Has the handshake fail unless the certificate is for `name`: for one of its alternative names, as a common name is
-  /// no name of a host, and `*` stands for a whole label only.
+  /// Has the handshake fail unless the certificate is for `name`, compared as the context says.
   func require(_ name: PeerName) throws(StreamError) {
-    let result: Int32
-    if name.isAddress {
-      result = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.text)
-    } else {
-      unsafe SSL_set_hostflags(
-        ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
-      result = unsafe SSL_set1_host(ssl, name.text)
-    }
+    let result =
+      unsafe name.isAddress
+      ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.text) : SSL_set1_host(ssl, name.text)
     guard result == 1 else { throw Self.badName(name) }
   }
 

@@ -23,8 +23,6 @@ enum SSLOutcome: Equatable, Sendable {
 @safe
 final class SSLConnection: @unchecked Sendable {
   let ssl: OpaquePointer
-  /// What the callbacks of the `SSL_CTX` use.
-  let context: SSLContext
   /// Told of every session that was agreed upon. Only a client's are kept here.
   var sessionArrived: (@Sendable (SSLSession) -> Void)?
   /// Why a call failed; `nil` as long as none did.
@@ -46,17 +44,12 @@ final class SSLConnection: @unchecked Sendable {
       throw .tls(.internalError, TLSPhase.handshake.operation, detail: ErrorQueue.takeReason())
     }
     unsafe ssl = made
-    self.context = context
     guard let bio = unsafe WireBIO.make(for: self) else {
       throw .tls(.internalError, TLSPhase.handshake.operation, detail: ErrorQueue.takeReason())
     }
     unsafe SSL_set_bio(ssl, bio, bio)
     unsafe SSL_set_ex_data(ssl, SSLSession.connectionIndex, LentPointer.lend(self))
     if isServer { unsafe SSL_set_accept_state(ssl) } else { unsafe SSL_set_connect_state(ssl) }
-    // An idle connection has no buffers; a busy one takes what has arrived in one read of the wire, be it two records.
-    unsafe ss_set_mode(ssl, Int(SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-    unsafe SSL_set_read_ahead(ssl, 1)
-    unsafe SSL_set_default_read_buffer_len(ssl, Self.readBufferSize)
   }
 
   deinit { unsafe SSL_free(ssl) }
@@ -186,9 +179,6 @@ final class SSLConnection: @unchecked Sendable {
     let words = unsafe String(cString: X509_verify_cert_error_string(result))
     return TLSFailure(finder: finder, verifyResult: result, words: words)
   }
-
-  /// Two records of the largest kind, each with its head and what secures it.
-  private static let readBufferSize = 2 * (16_384 + 5 + 256)
 }
 
 #endif

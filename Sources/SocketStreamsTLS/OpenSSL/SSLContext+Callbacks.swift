@@ -37,10 +37,8 @@ extension SSLContext {
 /// data.
 private func verifyTrampoline(_ store: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
   guard let data = unsafe LentPointer.use(context, as: ContextData.self, { $0 }) else { return 0 }
-  if data.checksChain {
-    let result = unsafe X509_verify_cert(store)
-    guard result == 1 else { return result }
-  }
+  // 3.0.0 takes a negative answer, of a check that failed in itself, for a wish to be asked again.
+  if unsafe data.checksChain && X509_verify_cert(store) != 1 { return 0 }
   let chain =
     unsafe data.checksChain ? X509_STORE_CTX_get0_chain(store) : X509_STORE_CTX_get0_untrusted(store)
   if unsafe data.isPinned(chain) { return 1 }

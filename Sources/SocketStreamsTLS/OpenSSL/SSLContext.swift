@@ -27,11 +27,14 @@ final class SSLContext: @unchecked Sendable {
     }
     unsafe pointer = made
     unsafe ss_ctx_set_options_always(pointer)
+    // An idle connection has no buffers; a busy one takes what has arrived in one read of the wire, be it two records.
     // Chains are sent as they were given: OpenSSL would add what it finds among the roots, anew for each connection.
     _ = unsafe ss_ctx_set_mode(
       pointer,
       Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_NO_AUTO_CHAIN)
     )
+    unsafe ss_ctx_set_read_ahead(pointer)
+    unsafe SSL_CTX_set_default_read_buffer_len(pointer, Self.readBufferSize)
     try setVersions(settings)
     try setCiphers(settings)
     if let identity = settings.identity { try use(identity.keys) }
@@ -56,8 +59,9 @@ final class SSLContext: @unchecked Sendable {
   }
 
   private func setCiphers(_ settings: TLSSettings) throws(StreamError) {
-    // Ciphers without certificates would pass by all that verifies them, on a server too.
-    let exception = settings.verification == .dangerouslyNone ? "" : ":!aNULL"
+    // Ciphers without certificates would pass by all that verifies them, or looks for a pinned key; on a server too.
+    let isAnybodyWelcome = settings.verification == .dangerouslyNone && settings.pinnedKeys.isEmpty
+    let exception = isAnybodyWelcome ? "" : ":!aNULL"
     if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list + exception) != 1 {
       throw .badSettings("the list of ciphers \"\(list)\" names none: \(ErrorQueue.takeReason())")
     }
@@ -69,10 +73,8 @@ final class SSLContext: @unchecked Sendable {
   }
 
   private func hasCipher(_ name: String) -> Bool {
-    let ciphers = unsafe SSL_CTX_get_ciphers(pointer)
-    return (0..<(unsafe OPENSSL_sk_num(ciphers))).contains { index in
-      let cipher = unsafe OpaquePointer(OPENSSL_sk_value(ciphers, index))
-      return unsafe String(cString: SSL_CIPHER_get_name(cipher)) == name
+    unsafe OpenSSLList.elements(of: SSL_CTX_get_ciphers(pointer)).contains {
+      unsafe String(cString: SSL_CIPHER_get_name($0)) == name
     }
   }
 
@@ -102,6 +104,9 @@ final class SSLContext: @unchecked Sendable {
         pointer, Int(SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_INTERNAL))
     }
   }
+
+  /// Two records of the largest kind, each with its head and what secures it.
+  private static let readBufferSize = 2 * (16_384 + 5 + 256)
 }
 
 #endif

@@ -26,7 +26,7 @@ final class SSLSession: @unchecked Sendable {
   /// Where an `SSL` keeps its ``SSLConnection``, lent.
   static let connectionIndex: Int32 = {
     let index = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
-    precondition(index >= 0, "reserve a place in SSL objects: out of memory")
+    precondition(index >= 0, "reserve a place in TLS connections: out of memory")
     return index
   }()
 

@@ -111,7 +111,7 @@ public struct TLSSettings: Hashable, Sendable {
   public var maximumVersion: TLSVersion?
   /// The ciphers for TLS 1.2 and below as an OpenSSL cipher list, for instance `"ECDHE+AESGCM"`; `nil`, the default,
   /// is OpenSSL's own choice. A server's order decides, but for clients that want ChaCha20 first. Unless verification
-  /// is off, ciphers without certificates are never used.
+  /// is off and no key pinned, ciphers without certificates are never used.
   public var ciphers: String?
   /// The cipher suites for TLS 1.3, as their names with colons between; `nil`, the default, is OpenSSL's own choice.
   public var cipherSuites: String?

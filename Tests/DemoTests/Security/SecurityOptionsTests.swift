@@ -116,17 +116,19 @@ struct SecurityOptionsTests {
   }
 
   @Test(
-    "the streams of CoreFoundation and Foundation refuse it",
+    "the streams of CoreFoundation and Foundation have no place for a file of authorities, protocols or STARTTLS",
     arguments: [
       ["send", "127.0.0.1", "1", "--foundation"], ["receive", "127.0.0.1", "1", "--foundation"],
       ["cfread", "127.0.0.1:1", "--corefoundation"],
     ])
   func foundation(_ words: [String]) {
-    let result = DemoProcess(words + ["--tls"]).wait()
-    #expect(result.code == 64)
-    #expect(
-      result.errorLines.first
-        == "Error: --tls is for the library's own streams, and does not go with \(words.last ?? "")")
+    for option in ["--ca", "--alpn"] + (words[0] == "cfread" ? [] : ["--starttls"]) {
+      let result = DemoProcess(words + ["--tls", option, "x"]).wait()
+      #expect(result.code == 64)
+      #expect(
+        result.errorLines.first
+          == "Error: \(option) is for the library's own streams, and does not go with \(words.last ?? "")")
+    }
   }
 
   #if !TLS

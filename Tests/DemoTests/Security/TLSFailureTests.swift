@@ -140,13 +140,15 @@ struct TLSFailureTests {
   }
 
   // Field report 53; H5
-  @Test("a server that never answers is given up after --timeout", arguments: ["send", "connect"])
+  @Test("a server that never answers is given up after --timeout", arguments: commands)
   func silent(_ command: String) throws {
     let (server, port) = try TLSServers.python("silent")
     defer { server.kill() }
     let result = run(command, port, trusted + ["--timeout", "0.5"])
     #expect(result.code == 6, "\(result.errorText)")
-    #expect(error(result) == "error: POSIX 110 Connection timed out (127.0.0.1:\(port), TLS handshake)")
+    if command == "send" || command == "connect" {
+      #expect(error(result) == "error: POSIX 110 Connection timed out (127.0.0.1:\(port), TLS handshake)")
+    }
     #expect(result.elapsed > .milliseconds(400) && result.elapsed < .seconds(20))
   }
 

@@ -36,6 +36,14 @@ def echo(connection):
 
 
 def sink(connection):
+    connection = secure(connection)
+    data = read_all(connection)
+    say("got", len(data), data[:40])
+    connection.unwrap().close()
+
+
+def rude(connection):
+    """As sink, but for the notice at the end."""
     data = read_all(secure(connection))
     say("got", len(data), data[:40])
 
@@ -113,7 +121,7 @@ def mute(connection):
 
 MODES = {
     mode.__name__: mode
-    for mode in [echo, sink, hello, cut, silent, http, mail, refuse, inject, vanish, mute]
+    for mode in [echo, sink, rude, hello, cut, silent, http, mail, refuse, inject, vanish, mute]
 }
 
 

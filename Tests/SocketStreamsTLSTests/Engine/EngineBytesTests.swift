@@ -64,12 +64,14 @@ struct EngineBytesTests {
     #expect(pair.client.readOnce().result == .wouldBlock)
   }
 
-  @Test("two full records that have arrived cost one read of the wire and one call")
-  func wireReads() throws {
+  @Test("two full records that have arrived cost one read of the wire and one call", arguments: [0, 30])
+  func wireReads(ofNext: Int) throws {
     let pair = try EnginePair.connected()
     _ = pair.client.readAll()
     pair.server.write(pattern(2 * largestSecuredPiece))
-    pair.pass()
+    let passed = pair.serverWire.sent.count + ofNext
+    pair.server.write("a record that has come in part")
+    pair.serverWire.pass(to: pair.clientWire, atMost: passed)
     let before = pair.clientWire.reads
     let (bytes, result) = pair.client.readOnce()
     #expect(result == .bytes(2 * largestSecuredPiece) && bytes == pattern(2 * largestSecuredPiece))

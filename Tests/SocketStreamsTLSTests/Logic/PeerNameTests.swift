@@ -23,11 +23,19 @@ struct PeerNameTests {
     "a name has no closing dot",
     arguments: [
       ("localhost", "localhost"), ("a.example.test.", "a.example.test"), ("A-1.my_host", "A-1.my_host"),
-      ("1.2.3", "1.2.3"), ("127.0.0.1.", "127.0.0.1"), ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+      ("1.2.3.a", "1.2.3.a"), ("7c0a", "7c0a"), ("xn--bcher-kva.example", "xn--bcher-kva.example"),
     ])
   func names(text: String, name: String) {
     let parsed = PeerName(text)
     #expect(parsed?.text == name && parsed?.isAddress == false)
+  }
+
+  // J5
+  @Test(
+    "what ends with a number is no name, as the system may take it for an address",
+    arguments: ["1.2.3", "127.1", "2130706433", "127.0.0.1.", "1.2.3.256", "a.1"])
+  func numbers(text: String) {
+    #expect(PeerName(text) == nil)
   }
 
   @Test(

@@ -67,8 +67,8 @@ struct ContextCacheTests {
     let cache = SSLContextCache(limit: 2)
     _ = try cache.context(for: settings("a"))
     var wrong = settings("a")
-    wrong.pinnedKeys = [[1]]
-    expectFault("32 bytes", code: .badSettings) { try cache.context(for: wrong) }
+    wrong.peerName = ""
+    expectFault("the peer's name is empty", code: .badSettings) { try cache.context(for: wrong) }
   }
 
   @Test("any number of threads may ask at once, and all get the same")

@@ -64,6 +64,22 @@ struct PinningTests {
     #expect(try !MemoryHandshake(client, Sample.server("localhost")).isDone)
   }
 
+  // J10
+  @Test("ciphers without certificates, of which none could be pinned, are never used with pins")
+  func anonymous() throws {
+    var client = TLSSettings.client()
+    client.verification = .dangerouslyNone
+    client.pinnedKeys = [try hash("localhost")]
+    client.maximumVersion = .tls12
+    client.ciphers = "aNULL:@SECLEVEL=0"
+    expectFault("names none", code: .badSettings) { try SSLContext(client) }
+    client.ciphers = "ALL:@SECLEVEL=0"
+    var server = try Sample.server()
+    server.verification = .dangerouslyNone
+    server.ciphers = "aNULL:@SECLEVEL=0"
+    #expect(try !MemoryHandshake(client, server).isDone)
+  }
+
   // J8
   @Test("a server may pin its clients' keys")
   func clients() throws {
