@@ -228,6 +228,26 @@ struct EndingsTests {
   }
 
   // Field report 34
+  @Test("a server that ends in order at once: opened, then the end, each once", arguments: versions)
+  func endsAtOnce(version: String) throws {
+    let server = try PythonServer("burst", "localhost", chain: nil, "--max", version)
+    let base = try EventBase.startThread()
+    for _ in 0..<(isSanitized ? 20 : 100) {
+      let log = PairLog()
+      let pair = StreamPair(host: "localhost", port: server.port)
+      try pair.startTLS(.trusting())
+      log.watch(pair, on: base)
+      pair.open()
+      try #require(log.hears(.endEncountered, .input, within: 30))
+      #expect(log.events(.input) == [.openCompleted, .endEncountered])
+      #expect(pair.output.error == nil)
+      pair.close()
+    }
+    base.stop()
+    base.join()
+  }
+
+  // Field report 34
   @Test("a server that accepts and closes at once: opened, then an error, each once and in this order")
   func closesAtOnce() throws {
     let server = try PythonServer("early")

@@ -65,8 +65,7 @@ final class SecureServer: Sendable {
   }
 
   private static func serve(
-    _ pair: StreamPair, _ service: Service, _ accepted: Shared<[StreamPair]>,
-    _ ended: Shared<[StreamError?]>,
+    _ pair: StreamPair, _ service: Service, _ accepted: Shared<[StreamPair]>, _ ended: Shared<[StreamError?]>,
     _ agreed: Shared<[TLSPeer]>
   ) {
     // The list of pairs keeps them until they end.
@@ -74,12 +73,21 @@ final class SecureServer: Sendable {
       ended.with { $0.append(input.error) }
       accepted.with { $0.removeAll { $0.input === input } }
     }
+    // Before anything is answered.
     let greeted = Shared(false)
+    let greet: @Sendable (SocketStream) -> Bool = { stream in
+      guard !greeted.value, let peer = stream.property(.tlsPeer) else { return false }
+      greeted.with { $0 = true }
+      agreed.with { $0.append(peer) }
+      return true
+    }
     pair.input.setClient(.all) { [weak output = pair.output] input, event in
       guard let output else { return }
       switch event {
       case .openCompleted, .canAcceptBytes: break
-      case .hasBytesAvailable: Self.pump(input, output)
+      case .hasBytesAvailable:
+        _ = greet(input)
+        Self.pump(input, output)
       case .endEncountered, .errorOccurred:
         // Both halves, before the list lets go of them.
         output.close()
@@ -89,16 +97,13 @@ final class SecureServer: Sendable {
     }
     pair.output.setClient([.canAcceptBytes]) { [weak input = pair.input] output, _ in
       guard let input else { return }
-      let isFirst = greeted.with { wasGreeted in
-        defer { wasGreeted = true }
-        return !wasGreeted
-      }
-      if isFirst, let peer = input.property(.tlsPeer) { agreed.with { $0.append(peer) } }
-      switch service {
-      case .burst(let count) where isFirst:
+      let isFirst = greet(output)
+      if case .burst(let count) = service {
+        guard isFirst else { return }
         try? output.write(moving: StreamBuffer(pattern(count)))
         output.close()
-      default: Self.pump(input, output)
+      } else {
+        Self.pump(input, output)
       }
     }
   }
