@@ -1,10 +1,10 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The threads on which look-ups wait: started when needed, at most so many, gone when idle. First come, first served;
-// callers who want the same share one look-up. Knows nothing of how names are looked up.
+// Look-ups that wait for a thread, or on one. First come, first served; callers who want the same share one look-up. Knows
+// nothing of how names are looked up.
 
-/// The threads on which look-ups wait.
+/// Look-ups, on threads of their own.
 ///
-/// `@unchecked Sendable`: the monitor guards what changes.
+/// `@unchecked Sendable`: the lock guards what changes.
 final class ResolverPool: @unchecked Sendable {
   /// Looks up a name and waits for the answer; the addresses have port 0.
   typealias Lookup =
@@ -16,7 +16,7 @@ final class ResolverPool: @unchecked Sendable {
     let family: AddressFamily
   }
 
-  /// One look-up, waiting or under way, and who wants it. Guarded by the monitor.
+  /// One look-up, waiting or under way, and who wants it. Guarded by the lock.
   private final class Job {
     let question: Question
     var waiting: [Waiter] = []
@@ -30,27 +30,22 @@ final class ResolverPool: @unchecked Sendable {
   }
 
   private let lookup: Lookup
-  private let maximumThreads: Int
-  private let idleLimit: UInt64
-  private let monitor = Monitor()
-  // Guarded by the monitor.
+  private let workers: WorkerPool
+  private let lock = Lock()
+  // Guarded by the lock.
   private var queue: [Job] = []
   private var jobs: [Question: Job] = [:]
-  private var threads = 0
-  private var idleThreads = 0
-  private var isClosed = false
 
   init(maximumThreads: Int, idleLimit: Duration, lookup: @escaping Lookup) {
     self.lookup = lookup
-    self.maximumThreads = maximumThreads
-    self.idleLimit = idleLimit.clampedNanoseconds
+    workers = WorkerPool(named: "SocketResolver", maximumThreads: maximumThreads, idleLimit: idleLimit)
   }
 
   /// How many threads there are at this moment, idle ones included.
-  var threadCount: Int { monitor.withLock { threads } }
+  var threadCount: Int { workers.threadCount }
 
   /// How many look-ups wait for a thread.
-  var queuedCount: Int { monitor.withLock { queue.count } }
+  var queuedCount: Int { lock.withLock { queue.count } }
 
   /// Queues a look-up, or joins one that asks the same.
   func resolve(
@@ -59,47 +54,27 @@ final class ResolverPool: @unchecked Sendable {
     let asked: AddressFamily = family == .ipv4 || family == .ipv6 ? family : .any
     let question = Question(host: host, family: asked)
     let answer = PendingAnswer(completion) { answer in self.abandon(question, answer) }
-    let failure = monitor.withLock {
+    let isNew = lock.withLock {
       let waiter = Waiter(answer: answer, port: port, family: family)
       if let job = jobs[question] {
         job.waiting.append(waiter)
-        return nil as Int32?
+        return false
       }
       let job = Job(question)
       job.waiting.append(waiter)
       jobs[question] = job
       queue.append(job)
-      return startThreadIfNeeded()
+      return true
     }
-    if let failure { failQueue(failure, host: host) }
+    if isNew, let failure = workers.run({ self.serve() }) { failQueue(failure, host: host) }
     return answer
   }
 
   /// Lets the threads end: idle ones now, busy ones after their look-up.
-  func close() {
-    monitor.withLock {
-      isClosed = true
-      monitor.wakeAll()
-    }
-  }
-
-  /// - Returns: An `errno` if nobody will ever serve the queue.
-  private func startThreadIfNeeded() -> Int32? {
-    guard queue.count > idleThreads, threads < maximumThreads else {
-      monitor.wakeOne()
-      return nil
-    }
-    do throws(StreamError) {
-      EventBaseThread.abandon(try EventBaseThread.start(named: "SocketResolver") { self.serve() })
-      threads += 1
-      return nil
-    } catch {
-      return threads == 0 ? error.code : nil
-    }
-  }
+  func close() { workers.close() }
 
   private func failQueue(_ code: Int32, host: String) {
-    let failed = monitor.withLock {
+    let failed = lock.withLock {
       let waiting = queue.flatMap(\.waiting)
       queue.removeAll()
       jobs.removeAll()
@@ -108,44 +83,22 @@ final class ResolverPool: @unchecked Sendable {
     for waiter in failed { waiter.answer.post(.failure(.posix(code, "resolve \(host)"))) }
   }
 
-  /// A thread's whole life.
+  /// Does the first look-up that waits, on a thread of the workers'. There is none if everyone who wanted it gave up.
   private func serve() {
-    while let job = next() {
-      let question = job.question
-      let result = lookup(question.host, question.family)
-      let waiting = monitor.withLock {
-        jobs[question] = nil
-        return job.waiting
-      }
-      for waiter in waiting {
-        waiter.answer.answer(
-          result.flatMap { addresses in
-            waiter.family.select(addresses.map { $0.withPort(waiter.port) }, host: question.host)
-          })
-      }
+    guard let question = lock.withLock({ queue.isEmpty ? nil : queue.removeFirst().question }) else { return }
+    let result = lookup(question.host, question.family)
+    let waiting = lock.withLock { jobs.removeValue(forKey: question)?.waiting ?? [] }
+    for waiter in waiting {
+      waiter.answer.answer(
+        result.flatMap { addresses in
+          waiter.family.select(addresses.map { $0.withPort(waiter.port) }, host: question.host)
+        })
     }
-  }
-
-  /// Waits for work; `nil` when the thread is to end, which it then no longer counts as.
-  private func next() -> Job? {
-    monitor.lock()
-    defer { monitor.unlock() }
-    let deadline = SystemCalls.monotonicNow() &+ idleLimit
-    while queue.isEmpty {
-      guard !isClosed, SystemCalls.monotonicNow() < deadline else {
-        threads -= 1
-        return nil
-      }
-      idleThreads += 1
-      monitor.wait(until: deadline)
-      idleThreads -= 1
-    }
-    return queue.removeFirst()
   }
 
   /// Someone gave up. A look-up that nobody wants any more and that has not begun is dropped.
   private func abandon(_ question: Question, _ answer: PendingAnswer) {
-    monitor.withLock {
+    lock.withLock {
       guard let job = jobs[question] else { return }
       job.waiting.removeAll { $0.answer === answer }
       guard job.waiting.isEmpty, let place = queue.firstIndex(where: { $0 === job }) else { return }

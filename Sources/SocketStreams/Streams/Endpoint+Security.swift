@@ -106,14 +106,14 @@ extension Endpoint: SecurityListener {
     securingEnded()
   }
 
-  /// On a thread of its own: the owner may ask others in turn.
+  /// On a thread for that: the owner may ask others in turn. With too many questions at once, the limit of the handshake
+  /// holds for those that wait.
   func ask(_ body: @escaping @Sendable () -> Bool) {
-    do throws(StreamError) {
-      EventBaseThread.abandon(try EventBaseThread.start(named: "TLSApproval") { self.answered(body()) })
-    } catch {
-      secured?.answered(false)
-    }
+    let failure = Self.askers.run { self.answered(body()) }
+    if failure != nil { secured?.answered(false) }
   }
+
+  private static let askers = WorkerPool(named: "TLSApproval", maximumThreads: 16, idleLimit: .seconds(10))
 
   private func answered(_ isApproved: Bool) { lock.withLock { secured?.answered(isApproved) } }
 }

@@ -95,7 +95,7 @@ final class TLSEngine: SecurityEngine, @unchecked Sendable {
 
   func refuse() {
     guard failure == nil else { return }
-    fail(.tls(.notApproved, TLSPhase.handshake.operation))
+    fail(.tls(.notApproved, TLSPhase.handshake.operation, detail: "the approval said no"))
   }
 
   /// What was agreed upon, once the handshake is done.

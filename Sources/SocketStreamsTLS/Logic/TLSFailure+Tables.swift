@@ -72,6 +72,9 @@ extension TLSFailure {
     191: .badSettings,  // NO_PROTOCOLS_AVAILABLE
   ]
 
+  /// What this library's own check of pinned keys answers, `X509_V_ERR_APPLICATION_VERIFICATION`.
+  static let applicationVerification = 50
+
   /// By why certificates were refused, `X509_V_ERR_…`. Others are `StreamError.TLS.chainInvalid`.
   static let refusedCertificates: [Int: StreamError.TLS] = [
     62: .wrongHost,  // HOSTNAME_MISMATCH
@@ -86,8 +89,7 @@ extension TLSFailure {
     20: .unknownIssuer,  // UNABLE_TO_GET_ISSUER_CERT_LOCALLY
     21: .unknownIssuer,  // UNABLE_TO_VERIFY_LEAF_SIGNATURE
     23: .certificateRevoked,  // CERT_REVOKED
-    // What this library's own check of pinned keys says.
-    50: .notApproved,  // APPLICATION_VERIFICATION
+    applicationVerification: .notApproved,
     1: .internalError,  // UNSPECIFIED
     17: .internalError,  // OUT_OF_MEM
     69: .internalError,  // INVALID_CALL

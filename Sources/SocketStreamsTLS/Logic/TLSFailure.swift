@@ -43,7 +43,15 @@ struct TLSFailure: Equatable, Sendable {
   /// The failure as the streams tell it.
   func error(in phase: TLSPhase) -> StreamError {
     if case .wire(let code) = finder { return .posix(code, phase.operation) }
-    return .tls(code, phase.operation, detail: words)
+    return .tls(code, phase.operation, detail: detail)
+  }
+
+  /// OpenSSL's words, but for what it only knows as a check of somebody else's.
+  private var detail: String {
+    guard case .library(Library.ssl, Reason.certificateVerifyFailed) = finder,
+      verifyResult == Self.applicationVerification
+    else { return words }
+    return "no pinned key is in the chain"
   }
 
   /// Whether it was the peer's certificates that were refused.

@@ -18,7 +18,12 @@ extension TLSSettings {
     verification != .dangerouslyNone && (role == .client || clientCertificates != .notAsked)
   }
 
-  private var fault: String? { versionFault ?? roleFault ?? trustFault ?? textFault }
+  private var fault: String? { versionFault ?? roleFault ?? trustFault ?? textFault ?? timeFault }
+
+  private var timeFault: String? {
+    guard let handshakeTimeout, handshakeTimeout <= .zero else { return nil }
+    return "the limit of the handshake is not more than 0"
+  }
 
   private var versionFault: String? {
     let known = TLSVersion.tls10...TLSVersion.tls13

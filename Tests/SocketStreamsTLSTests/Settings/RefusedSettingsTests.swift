@@ -23,6 +23,7 @@ struct RefusedSettingsTests {
       ("\"NONSENSE\" names none", refused { $0.ciphers = "NONSENSE" }),
       ("the highest version", refused { $0.maximumVersion = .tls11 }),
       ("the key log cannot be written", refused { $0.keyLogFile = "/no/such/folder/keys.log" }),
+      ("limit of the handshake", refused { $0.handshakeTimeout = .zero }),
       ("without any root", refused { $0.roots = .only([]) }),
     ] {
       expectFault(detail, code: .badSettings, operation: "TLS settings") { try pair.startTLS(settings) }
