@@ -30,12 +30,17 @@ struct FoundByTrying {
     }
     pair.clientWire.pass(to: pair.serverWire)
     #expect(pair.server.handshake() == .done)
-    var sent = 0
+    var (sent, stops) = (0, 0)
     while pair.serverWire.pass(to: pair.clientWire, atMost: 1) {
       _ = pair.client.peek()
+      guard pair.client.canSend else {
+        stops += 1
+        continue
+      }
       if pair.client.write("x") == .bytes(1) { sent += 1 }
     }
     #expect(pair.client.failure == nil, "\(pair.failures) after \(sent)")
+    #expect(stops > 0 && sent > stops && pair.client.canSend)
     pair.clientWire.pass(to: pair.serverWire)
     #expect(pair.server.readAll().bytes.count == sent)
   }
@@ -84,8 +89,7 @@ struct FoundByTrying {
     for round in 0..<(isSanitized ? 60 : 400) {
       let pair = StreamPair(host: "localhost", port: listener.port)
       try pair.startTLS(.trusting())
-      let log = PairLog()
-      if round.isMultiple(of: 2) { log.watch(pair, on: base) }
+      if round.isMultiple(of: 2) { pair.schedule(on: base) }
       pair.open()
       try pair.output.write(moving: StreamBuffer(pattern(3_000)))
       let near = try #require(listener.accept())
@@ -110,7 +114,8 @@ struct FoundByTrying {
       } else {
         var count = 0
         do {
-          while pair.input.waitUntilReady(timeout: .seconds(60)) {
+          while true {
+            try #require(pair.input.waitUntilReady(timeout: .seconds(60)), "round \(round) \(up) \(down)")
             let piece = try pair.input.read(upTo: 700)?.count
             if piece == 0 { break }
             count += piece ?? 0
@@ -191,7 +196,9 @@ struct FoundByTrying {
       try #require(over.wait(seconds: 60), "round \(round) \(pair.input) \(pair.output)")
     }
     server.forget()
-    #expect(eventually(within: 60) { openSockets().subtracting(before).isEmpty })
+    #expect(
+      eventually(within: 60) { openSockets().subtracting(before).isEmpty },
+      "\(openSockets().subtracting(before)) \(server.pairs.map { "\($0.input) \($0.output)" })")
     for base in bases {
       base.stop()
       base.join()

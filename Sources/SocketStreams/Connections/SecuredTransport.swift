@@ -109,7 +109,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   }
 
   var isSecuring: Bool { stage.isUnderWay }
-  var awaitsArrivals: Bool { stage == .handshaking && wire.queuedCount == 0 }
+  var awaitsArrivals: Bool {
+    (stage == .handshaking || stage == .secured && !engineCanSend) && wire.queuedCount == 0
+  }
   var awaitsOwner: Bool { stage == .approving }
   var awaitsRoom: Bool { wire.queuedCount > 0 }
 
@@ -159,12 +161,18 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func receive(into buffer: inout MutableRawSpan) -> IOResult {
     guard isSecured(), let engine else { return unsecured }
-    return engine.receive(into: &buffer)
+    let couldSend = engine.canSend
+    let result = engine.receive(into: &buffer)
+    if !couldSend, engine.canSend { listener.roomSignalled() }
+    return result
   }
 
   func peek() -> IOResult {
     guard isSecured(), let engine else { return unsecured }
-    return engine.peek()
+    let couldSend = engine.canSend
+    let result = engine.peek()
+    if !couldSend, engine.canSend { listener.roomSignalled() }
+    return result
   }
 
   var holdsArrivals: Bool {
@@ -194,7 +202,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     return queued == 0 || limits.room(queued: queued, offered: pieceSize) == pieceSize
   }
 
-  private var hasRoom: Bool { plainCount == 0 && wireHasRoom }
+  private var hasRoom: Bool { plainCount == 0 && wireHasRoom && engineCanSend }
+
+  private var engineCanSend: Bool { engine?.canSend ?? true }
 
   var acceptsBytes: Bool { failure != nil || stage == .secured && hasRoom }
 
@@ -243,7 +253,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   @discardableResult
   private func passPlain() -> Int32? {
     guard stage == .secured else { return nil }
-    while plainCount > 0, wireHasRoom {
+    while plainCount > 0, wireHasRoom, engineCanSend {
       var (passed, code) = (0, Int32?.none)
       plain?.withFirstRun(atLeast: 1) { run in
         passed = min(run.byteCount, largestSecuredPiece)
@@ -267,6 +277,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
       return wire.queuedCount > 0 ? wire.drain() : .wouldBlock
     }
     if let wireFailure { return .failed(wireFailure) }
+    if let engine, !engine.canSend { _ = engine.peek() }
     let result = wire.drain()
     if case .failed(let code) = result {
       wireFailed(code)

@@ -39,6 +39,9 @@ package protocol SecurityEngine: AnyObject, Sendable {
   func peek() -> IOResult
   /// Whether bytes, plain or secured, were taken from the wire and not given out yet: no arrival will tell of them.
   var holdsInput: Bool { get }
+  /// Whether bytes can be sent. Not in the middle of something that the peer says to the engine itself: `peek` goes on with
+  /// that.
+  var canSend: Bool { get }
   /// Secures all of `bytes`, at most ``largestSecuredPiece`` of them. `.bytes` or `.failed`.
   func send(_ bytes: RawSpan) -> IOResult
   /// Tells the peer that no more is sent. Does nothing before the handshake is done, after a failure, or twice.
@@ -48,6 +51,10 @@ package protocol SecurityEngine: AnyObject, Sendable {
 
   /// What was agreed upon, once the handshake is done: the value of the property ``StreamPropertyName/securityPeer``.
   var peer: (any Sendable)? { get }
+}
+
+extension SecurityEngine {
+  package var canSend: Bool { true }
 }
 
 /// How many plain bytes an engine secures at once.

@@ -254,6 +254,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }
+    // Bytes may have been waiting for a connection that is not made yet.
+    if phase == .connecting { phase = .idle }
     securingEnded()
     guard let waiters else { return transport.end(ending) }
     waiters.dropSpare()
@@ -266,10 +268,11 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   func end(_ farewell: Farewell) {
     farewell.perform()
     origin.keeper?.pairEnded(self)
-    let told = lock.withLock {
+    let (connector, told) = lock.withLock {
       isOver = true
-      return waiters?.takeEndings() ?? []
+      return (plan?.giveUpConnector(), waiters?.takeEndings() ?? [])
     }
+    connector?.cancel()
     for body in told { body() }
   }
 

@@ -138,6 +138,8 @@ final class TLSEngine: SecurityEngine, @unchecked Sendable {
     return connection.holdsInput
   }
 
+  var canSend: Bool { failure != nil || !connection.isAmidMessage }
+
   func send(_ bytes: RawSpan) -> IOResult {
     if let failure { return .failed(failure.code) }
     guard bytes.byteCount > 0 else { return .bytes(0) }

@@ -95,6 +95,9 @@ final class SSLConnection: @unchecked Sendable {
     return (outcome == .done ? max(1, unsafe Int(SSL_pending(ssl))) : 0, outcome)
   }
 
+  /// Whether a part of a message of the peer's to OpenSSL is missing, a ticket for instance, behind which alone it writes.
+  var isAmidMessage: Bool { unsafe SSL_in_init(ssl) == 1 }
+
   /// Secures all of `bytes`, which are not none.
   func write(_ bytes: RawSpan) -> SSLOutcome {
     begin()

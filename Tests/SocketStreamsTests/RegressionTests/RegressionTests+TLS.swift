@@ -107,6 +107,26 @@ struct SecuredRegressions {
     }
   }
 
+  // Closed with bytes queued, a pair goes on connecting; cut, it was over, and the socket stayed that was connected then.
+  @Test("a pair that is closed and then cut while it connects leaves no socket")
+  func cutWhileConnecting() async {
+    await #expect(processExitsWith: .success) {
+      let hole = try BlackHole()
+      let before = openSockets()
+      let isOver = Gate()
+      let pair = StreamPair(address: SocketAddress(ip: "127.0.0.1", port: hole.port)!)
+      pair.whenOver { isOver.open() }
+      pair.open()
+      try pair.output.write(moving: StreamBuffer(pattern(1_000)))
+      pair.close()
+      pair.abort()
+      #expect(isOver.wait(seconds: 30))
+      _ = hole.open()
+      #expect(eventually(within: 10) { openSockets().subtracting(before).isEmpty })
+      withExtendedLifetime(pair) {}
+    }
+  }
+
   // A peer that asks and never reads the answers.
   @Test("answers to a peer that does not read them are not queued without end")
   func floodOfQuestions() throws {
