@@ -92,21 +92,18 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   /// The owner's answer to the engine's question.
   func answered(_ isApproved: Bool) {
-    guard stage.answered(isApproved) else { return }
-    if isApproved { return secured() }
-    engine?.refuse()
-    let error = engine?.failure ?? .tls(.notApproved, "TLS handshake")
-    failure = error
-    listener.securingFailed(error)
+    guard stage == .approving else { return }
+    if isApproved {
+      stage.approved()
+      secured()
+    } else {
+      engine?.refuse()
+      fail(engine?.failure ?? .tls(.notApproved, "TLS handshake"))
+    }
   }
 
   /// The time for the handshake is over.
-  /// - Returns: Whether it was still under way.
-  func timeLimitPassed() -> Bool {
-    let isLate = stage.isUnderWay
-    fail(.posix(Errno.timedOut, "TLS handshake"))
-    return isLate
-  }
+  func timeLimitPassed() { fail(.posix(Errno.timedOut, "TLS handshake")) }
 
   var isSecuring: Bool { stage.isUnderWay }
   var awaitsArrivals: Bool {

@@ -29,15 +29,12 @@ package enum SecurityStage: Equatable, Sendable {
     if self == .handshaking { self = asks ? .approving : .secured }
   }
 
-  /// The owner's answer.
-  /// - Returns: Whether it was still waited for.
-  package mutating func answered(_ isApproved: Bool) -> Bool {
-    guard self == .approving else { return false }
-    self = isApproved ? .secured : .failed
-    return true
+  /// The owner said yes.
+  package mutating func approved() {
+    if self == .approving { self = .secured }
   }
 
-  /// The handshake failed, or took too long.
+  /// The handshake failed or took too long, or the owner said no.
   /// - Returns: Whether it was still under way.
   package mutating func gaveUp() -> Bool {
     guard isUnderWay else { return false }

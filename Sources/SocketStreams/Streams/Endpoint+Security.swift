@@ -90,9 +90,7 @@ extension Endpoint: SecurityListener {
   }
 
   private func handshakeTimeLimitPassed() {
-    lock.withLock {
-      if let secured, secured.timeLimitPassed() { fail(.posix(Errno.timedOut, "TLS handshake"), by: nil) }
-    }
+    lock.withLock { secured?.timeLimitPassed() }
   }
 
   func securingEnded() {
