@@ -45,6 +45,18 @@ struct FoundByTrying {
     #expect(pair.server.readAll().bytes.count == sent)
   }
 
+  // Others use OpenSSL on the same thread, and would take it for their own.
+  @Test("a certificate that is refused leaves nothing in the thread's queue of errors")
+  func queueOfErrors() {
+    ErrorQueue.clear()
+    #expect(throws: StreamError.self) { try TLSCertificate(der: [0x30, 1]) }
+    #expect(throws: StreamError.self) {
+      try TLSCertificate.certificates(in: Array("-----BEGIN CERTIFICATE-----".utf8))
+    }
+    #expect(throws: StreamError.self) { try TLSIdentity(certificates: [0x30, 1], key: [0x30, 1]) }
+    #expect(ERR_peek_error() == 0)
+  }
+
   @Test("damaged files of every kind are refused, or read, and never more")
   func damagedFiles() throws {
     var random = SystemRandomNumberGenerator()

@@ -193,8 +193,9 @@ public final class FramedWriter: ByteSupplier, @unchecked Sendable {
     isSending = true
     while let stream, let bytes = queue.nextBytes(now: SystemCalls.monotonicNow()) {
       lock.unlock()
-      let buffer = unsafe StreamBuffer(copying: bytes.span.bytes)
-      let result = Result { () throws(StreamError) in try stream.write(moving: buffer) }
+      let result = Result { () throws(StreamError) in
+        try unsafe stream.write(moving: StreamBuffer(copying: bytes.span.bytes))
+      }
       lock.lock()
       switch result {
       case .success: queue.sent(bytes.count, now: SystemCalls.monotonicNow())

@@ -21,7 +21,7 @@ final class Certificate: @unchecked Sendable {
   /// Takes one certificate, DER, and nothing behind it.
   convenience init(der: [UInt8]) throws(StreamError) {
     OpenSSLLibrary.prepare()
-    ErrorQueue.clear()
+    defer { ErrorQueue.clear() }
     let (made, taken) = unsafe der.withUnsafeBufferPointer { bytes in
       var position = bytes.baseAddress
       let made = unsafe d2i_X509(nil, &position, bytes.count)
