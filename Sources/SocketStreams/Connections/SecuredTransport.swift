@@ -16,6 +16,8 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private var wireFailure: Int32?
   /// What the owner wrote last was written.
   private var isFinishing = false
+  /// Bytes of the owner's were dropped: what is missing must not look as if it had never been.
+  private var isIncomplete = false
   /// `nil` when the connection is over.
   private var engine: (any SecurityEngine)?
   private(set) var peer: (any Sendable)?
@@ -262,7 +264,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     }
     if plainCount == 0 {
       plain = nil
-      if isFinishing { engine?.finishSending() }
+      if isFinishing, !isIncomplete { engine?.finishSending() }
     }
     return nil
   }
@@ -299,11 +301,10 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   func finishSending() { wire.finishSending() }
 
   func dropQueue() {
+    if queuedCount > 0 { isIncomplete = true }
     plain = nil
     plainCount = 0
     isBlocked = false
-    // What is missing must not look as if it had never been.
-    isFinishing = false
     wire.dropQueue()
   }
 
@@ -320,7 +321,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// reset.
   func end(_ ending: SocketSides.Ending) -> Farewell {
     // A write half that was never opened did not say it.
-    if ending != .abort, wireFailure == nil { engine?.finishSending() }
+    if ending != .abort, wireFailure == nil, !isIncomplete { engine?.finishSending() }
     failure = failure ?? engine?.failure
     engine = nil
     return wire.end(ending == .close && !isWireOver ? .closeAfterDelivery : ending)
