@@ -91,6 +91,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   }
 
   var isConnected: Bool { phase == .connected }
+  var isConnecting: Bool { phase == .connecting }
   var isIdle: Bool { phase == .idle }
 
   /// The other half, unless it has left.
@@ -250,7 +251,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
     case .reading:
       reader = nil
       // It may have been all that a write half was waiting for.
-      if writer?.isGone == true, transport.isSecuring { writer?.transportSignalled() }
+      if writer?.isGone == true { writer?.transportSignalled() }
     case .writing: writer = nil
     }
     guard let ending = sides.left(direction) else { return nil }

@@ -27,7 +27,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   override func place(_ effects: StreamEffects) -> EventLoop? {
     if let home, effects.contains(.stayOnLoop) { return home.loop }
     // Scheduled nowhere, or closed: what was accepted is sent all the same.
-    return hasBacklog || isHeldUp ? .shared : nil
+    return endpoint.isConnected && (hasBacklog || isHeldUp) ? .shared : nil
   }
 
   override func wantedWatch(_ effects: StreamEffects) -> Watch {
@@ -64,9 +64,9 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   override var isFinished: Bool { sink.queuedCount == 0 && !isHeldUp }
 
-  /// The end cannot be told yet: while both sides still agree on how to secure the connection, it would end that too.
+  /// The end cannot be told yet: there is no connection, or both sides still agree on how to secure it.
   private var isHeldUp: Bool {
-    isGone && sink.isSecuring && endpoint.reader != nil && !endpoint.hasFailed
+    isGone && (endpoint.isConnecting || sink.isSecuring) && endpoint.reader != nil && !endpoint.hasFailed
       && !endpoint.sides.isAborted
   }
 
