@@ -38,7 +38,9 @@ struct PeerName: Hashable, Sendable {
 
   private static func isName(_ text: Substring) -> Bool {
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard labels.allSatisfy({ 1...63 ~= $0.utf8.count && $0.utf8.allSatisfy(isNamePart) }) else { return false }
+    guard labels.allSatisfy({ 1...63 ~= $0.utf8.count && $0.utf8.allSatisfy(isNamePart) }) else {
+      return false
+    }
     return labels.last.map { !$0.utf8.allSatisfy { 0x30...0x39 ~= $0 } } ?? false
   }
 
