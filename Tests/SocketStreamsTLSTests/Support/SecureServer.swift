@@ -74,12 +74,23 @@ final class SecureServer: Sendable {
       ended.with { $0.append(input.error) }
       accepted.with { $0.removeAll { $0.input === input } }
     }
+    let isKnown = Shared(false)
+    /// Before the first byte of the answer: the peer may look when it has that.
+    let meet: @Sendable (ReadStream) -> Void = { input in
+      guard let peer = input.property(.tlsPeer) else { return }
+      isKnown.with { isKnown in
+        if !isKnown { agreed.with { $0.append(peer) } }
+        isKnown = true
+      }
+    }
     let greeted = Shared(false)
     pair.input.setClient(.all) { [weak output = pair.output] input, event in
       guard let output else { return }
       switch event {
       case .openCompleted, .canAcceptBytes: break
-      case .hasBytesAvailable: Self.pump(input, output)
+      case .hasBytesAvailable:
+        meet(input)
+        Self.pump(input, output)
       case .endEncountered, .errorOccurred:
         // Both halves, before the list lets go of them.
         output.close()
@@ -93,7 +104,7 @@ final class SecureServer: Sendable {
         defer { wasGreeted = true }
         return !wasGreeted
       }
-      if isFirst, let peer = input.property(.tlsPeer) { agreed.with { $0.append(peer) } }
+      meet(input)
       switch service {
       case .burst(let count) where isFirst:
         try? output.write(moving: StreamBuffer(pattern(count)))
