@@ -44,9 +44,7 @@ struct CertificateTests {
     #expect(
       pair.secure(
         settings([(kCFStreamSSLIsServer, kCFBooleanTrue), (kCFStreamSSLCertificates, array(form.elements))])))
-    var trusting = TLSSettings.client(peerName: "localhost")
-    trusting.roots = .only(try TLSCertificate.certificates(inFile: Self.made.certificate("root")))
-    let client = try LateTLSPeer(trusting)
+    let client = try LateTLSPeer(.trusting(peerName: "localhost"))
     client.begin(on: sockets.second, .sends(Array("hello".utf8)))
     pair.open()
     #expect(read(pair.read).bytes == Array("hello".utf8))
@@ -92,12 +90,11 @@ struct CertificateTests {
   // S195, S190
   @Test("a client shows its certificate to a server that asks, and both streams take the same one")
   func client() throws {
-    var required = TLSSettings.server(
-      try TLSIdentity(
-        certificateFile: Self.made.certificate("localhost"), keyFile: Self.made.key("localhost")))
-    required.roots = .only(try TLSCertificate.certificates(inFile: Self.made.certificate("root")))
-    required.clientCertificates = .required
-    let server = try TLSServer(required)
+    let server = try TLSServer(
+      .serving {
+        $0.roots = .only([try Self.made.root()])
+        $0.clientCertificates = .required
+      })
     let pair = CFPair(port: server.port)
     for set in [
       { CFReadStreamSetProperty(pair.read, $0, $1) }, { CFWriteStreamSetProperty(pair.write, $0, $1) },
@@ -155,7 +152,7 @@ struct CertificateTests {
   // MARK: -
 
   private static func der(_ name: String) throws -> [UInt8] {
-    try TLSCertificate.certificates(inFile: made.certificate(name))[0].der
+    try made.x509(name).der
   }
 
   /// PKCS #12 with an empty passphrase, as `localhost-open.p12`.

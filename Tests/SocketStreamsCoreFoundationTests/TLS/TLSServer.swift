@@ -49,9 +49,7 @@ final class TLSServer: Sendable {
 
   /// With the certificate that is called so.
   convenience init(_ name: String, _ service: TLSService = .echo) throws {
-    let identity = try TLSIdentity(
-      certificateFile: TestCertificates.shared.certificate(name), keyFile: TestCertificates.shared.key(name))
-    try self.init(.server(identity), service)
+    try self.init(.serving(name), service)
   }
 
   deinit { listener.close() }
@@ -142,13 +140,7 @@ final class LateTLSPeer {
   }
 
   /// A server with the certificate that is called so.
-  convenience init(_ name: String = "localhost") throws {
-    try self.init(
-      .server(
-        try TLSIdentity(
-          certificateFile: TestCertificates.shared.certificate(name),
-          keyFile: TestCertificates.shared.key(name))))
-  }
+  convenience init(_ name: String = "localhost") throws { try self.init(.serving(name)) }
 
   /// Takes over `socket` and does its part of the handshake.
   func begin(on socket: RawSocket, _ service: TLSService = .echo) {

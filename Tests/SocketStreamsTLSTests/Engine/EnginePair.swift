@@ -157,23 +157,15 @@ extension TLSEngine {
 /// Settings for the tests' certificates.
 enum EngineSettings {
   static let server = server("localhost")
-  static let client = client(trusting: "root")
+  static let client = makeClient()
 
   static func server(_ name: String) -> TLSSettings {
-    let certificates = TestCertificates.shared
-    let identity = try? TLSIdentity(
-      certificateFile: certificates.certificate(name), keyFile: certificates.key(name))
-    guard let identity else { preconditionFailure("no identity \(name)") }
-    return .server(identity)
+    guard let settings = try? TLSSettings.serving(name) else { preconditionFailure("no identity \(name)") }
+    return settings
   }
 
-  static func client(trusting root: String) -> TLSSettings {
-    var settings = TLSSettings.client()
-    let file = TestCertificates.shared.certificate(root)
-    guard let roots = try? TLSCertificate.certificates(inFile: file) else {
-      preconditionFailure("no root \(root)")
-    }
-    settings.roots = .only(roots)
+  private static func makeClient() -> TLSSettings {
+    guard let settings = try? TLSSettings.trusting() else { preconditionFailure("no root") }
     return settings
   }
 }

@@ -133,7 +133,7 @@ struct AgreementTests {
     ] {
       let client = try SecureClient(
         port: server.port, .trusting(peerName: asked) { $0.verification = .chainOnly })
-      #expect(client.peer?.certificates.first == (try made.authority(shown)), "\(asked)")
+      #expect(client.peer?.certificates.first == (try made.x509(shown)), "\(asked)")
     }
     #expect(eventually { server.peers.contains { $0.serverName == "a.test" } })
     let other = try OpenSSLPeer.client(

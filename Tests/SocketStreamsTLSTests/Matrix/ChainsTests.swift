@@ -39,7 +39,7 @@ struct ChainsTests {
       #expect(client.failure == nil)
       #expect(try client.echo())
       let leaf = try #require(client.peer?.certificates.first)
-      #expect(leaf == (try TestCertificates.shared.authority(one.certificate)))
+      #expect(leaf == (try TestCertificates.shared.x509(one.certificate)))
     } else {
       let failure = try #require(client.failure)
       #expect(failure.tls.map(one.failures.contains) == true, "\(failure)")
@@ -87,14 +87,14 @@ struct ChainsTests {
     let made = TestCertificates.shared
     let server = try PythonServer("echo", "by-intermediate", chain: "by-intermediate-chain.pem")
     for name in ["by-intermediate", "intermediate", "root"] {
-      let settings = try TLSSettings.trusting { $0.pinnedKeys = [try made.authority(name).keyHash] }
+      let settings = try TLSSettings.trusting { $0.pinnedKeys = [try made.x509(name).keyHash] }
       #expect(try SecureClient(port: server.port, settings).failure == nil, "\(name)")
     }
-    let other = try TLSSettings.trusting { $0.pinnedKeys = [try made.authority("localhost").keyHash] }
+    let other = try TLSSettings.trusting { $0.pinnedKeys = [try made.x509("localhost").keyHash] }
     let refused = try SecureClient(port: server.port, other).failure
     #expect(refused?.tls == .notApproved && refused?.detail == "no pinned key is in the chain")
     let expired = try PythonServer("echo", "expired")
-    let pinned = try TLSSettings.trusting { $0.pinnedKeys = [try made.authority("expired").keyHash] }
+    let pinned = try TLSSettings.trusting { $0.pinnedKeys = [try made.x509("expired").keyHash] }
     #expect(try SecureClient(port: expired.port, pinned).failure?.tls == .certificateExpired)
   }
 

@@ -92,7 +92,7 @@ struct ClientCertificatesTests {
     let good = try PythonClient.start(
       "echo", port: server.port, "--cert", made.certificate("client"), "--key", made.key("client"))
     good.expect("done")
-    #expect(server.peers.last?.certificates.first == (try made.authority("client")))
+    #expect(server.peers.last?.certificates.first == (try made.x509("client")))
     #expect(server.hasEnded(1))
     #expect(server.ends == [nil])
 
@@ -125,7 +125,7 @@ struct ClientCertificatesTests {
     #expect(server.peers.last?.certificates == [])
     let shown = try SecureClient(port: server.port, client("client"))
     #expect(try shown.echo())
-    #expect(server.peers.last?.certificates.first == (try made.authority("client")))
+    #expect(server.peers.last?.certificates.first == (try made.x509("client")))
     // What is shown has to be good.
     let unknown = try SecureClient(port: server.port, client("client-unknown"))
     expectRefusal(unknown, version, (.peerUnknownIssuer, .peerUnknownIssuer))

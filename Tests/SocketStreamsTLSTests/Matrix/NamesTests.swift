@@ -92,11 +92,8 @@ struct NamesTests {
     let address = try #require(SocketAddress(ip: "127.0.0.1", port: server.port))
     let link = try #require(RawSocket(connectingTo: server.port))
     let nameless = StreamPair(nativeSocket: link.release(), closesWhenDone: true)
-    // The settings are at fault: they are refused, or the opening fails.
-    do {
-      let client = try SecureClient(securing: nameless, .trusting(), opening: true)
-      #expect(client.failure?.tls == .badSettings)
-    } catch let error as StreamError { #expect(error.tls == .badSettings) }
+    let fault = #expect(throws: StreamError.self) { try nameless.startTLS(.trusting()) }
+    #expect(fault?.tls == .badSettings)
     // The address that a pair was made with is one.
     let client = try SecureClient(securing: StreamPair(address: address), .trusting(), opening: true)
     #expect(client.failure == nil)

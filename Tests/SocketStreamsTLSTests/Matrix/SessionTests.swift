@@ -54,7 +54,7 @@ struct SessionTests {
     let careless = try TLSSettings.trusting { $0.verification = .dangerouslyNone }
     #expect(try !visit(server.port, careless))
     let pinned = try TLSSettings.trusting {
-      $0.pinnedKeys = [try TestCertificates.shared.authority("root").keyHash]
+      $0.pinnedKeys = [try TestCertificates.shared.x509("root").keyHash]
     }
     #expect(try !visit(server.port, pinned))
     #expect(try !visit(server.port, .trusting { $0.resumesSessions = false }))
@@ -87,7 +87,7 @@ struct SessionTests {
     #expect(try !visit(server.port, settings))
     #expect(try visit(server.port, settings))
     #expect(server.peers.map(\.isResumed) == [false, true])
-    #expect(server.peers.last?.certificates.first == (try made.authority("client")))
+    #expect(server.peers.last?.certificates.first == (try made.x509("client")))
   }
 }
 

@@ -100,7 +100,7 @@ struct StartTLSTests {
       }
     }
     #expect(lent == Self.go + Array("250 INJECTED\r\n".utf8))
-    #expect(throws: StreamError.self) { try pair.startTLS(.trusting()) }
+    #expect(throws: StreamError.misuse(.unreadBytes, "start TLS")) { try pair.startTLS(.trusting()) }
     // It goes on in the clear.
     #expect(try read(14, from: pair.input) == Array("250 INJECTED\r\n".utf8))
     pair.abort()
@@ -155,7 +155,7 @@ struct StartTLSTests {
   @Test("a command slipped in behind the request is refused by a server, in a loan")
   func serverInjected() throws {
     let (client, pair, failure) = try serve("inject", reading: 20)
-    #expect(failure != nil)
+    #expect(failure == .misuse(.unreadBytes, "start TLS"))
     pair.abort()
     client.expect("failed")
   }
@@ -184,7 +184,7 @@ struct StartTLSTests {
     let pair = try asked(server.port)
     let client = try SecureClient(securing: pair, .trusting())
     try pair.startTLS(.trusting())
-    #expect(throws: StreamError.self) { try pair.startTLS(.client()) }
+    #expect(throws: StreamError.misuse(.secured, "start TLS")) { try pair.startTLS(.client()) }
     #expect(!pair.input.setProperty(.tlsSettings, to: nil))
     #expect(try client.echo())
   }

@@ -23,17 +23,17 @@ struct CertificateTests {
   @Test("PEM has any number of certificates, in its order, among anything else")
   func several() throws {
     let chain = try TLSCertificate.certificates(inFile: made.file("by-intermediate-chain.pem"))
-    #expect(chain == (try Sample.root("by-intermediate") + Sample.root("intermediate")))
+    #expect(chain == (try [made.x509("by-intermediate")] + [made.x509("intermediate")]))
     let text =
       Array("0 a heading\r\n".utf8) + made.bytes("localhost.key") + made.bytes("root.pem")
       + Array("\n-- end".utf8)
-    #expect(try TLSCertificate.certificates(in: text) == Sample.root())
+    #expect(try TLSCertificate.certificates(in: text) == [made.root()])
   }
 
   @Test("lines may end as on Windows")
   func carriageReturns() throws {
     let text = made.bytes("root.pem").flatMap { $0 == 0x0A ? [0x0D, 0x0A] : [$0] }
-    #expect(try TLSCertificate.certificates(in: text) == Sample.root())
+    #expect(try TLSCertificate.certificates(in: text) == [made.root()])
   }
 
   @Test("what is no certificate, and what is damaged, says so")
@@ -55,10 +55,10 @@ struct CertificateTests {
   // J10
   @Test("the key's hash is that of the public key: the same for every certificate of a key")
   func keyHash() throws {
-    let hash = try Sample.root("localhost")[0].keyHash
+    let hash = try made.x509("localhost").keyHash
     #expect(hash.count == 32)
     #expect(hash == (try TLSCertificate(der: made.bytes("localhost.der")).keyHash))
-    #expect(hash != (try Sample.root("a.test")[0].keyHash))
+    #expect(hash != (try made.x509("a.test").keyHash))
     #expect(hash == (try publicKeyHash(of: made.certificate("localhost"))))
   }
 

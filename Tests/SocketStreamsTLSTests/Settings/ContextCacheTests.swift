@@ -19,8 +19,8 @@ struct ContextCacheTests {
   @Test("settings that differ only in what concerns single connections share a context")
   func shared() throws {
     let cache = SSLContextCache(limit: 4)
-    let first = try cache.context(for: try Sample.client())
-    var other = try Sample.client()
+    let first = try cache.context(for: try TLSSettings.trusting())
+    var other = try TLSSettings.trusting()
     other.peerName = "elsewhere"
     other.handshakeTimeout = nil
     other.approval = TLSApproval { _ in false }
@@ -30,14 +30,14 @@ struct ContextCacheTests {
 
   @Test("what a context has to know makes another one")
   func apart() throws {
-    let base = try Sample.client()
+    let base = try TLSSettings.trusting()
     let changes: [(inout TLSSettings) -> Void] = [
       { $0.verification = .dangerouslyNone }, { $0.pinnedKeys = [[UInt8](repeating: 7, count: 32)] },
       { $0.roots = .system }, { $0.applicationProtocols = ["h2"] },
       { $0.minimumVersion = .tls13 }, { $0.maximumVersion = .tls12 }, { $0.ciphers = "HIGH" },
       { $0.cipherSuites = "TLS_AES_128_GCM_SHA256" }, { $0.resumesSessions = false },
       { $0.keyLogFile = "/dev/null" },
-      { $0.identity = try? Sample.identity("client") },
+      { $0.identity = try? TestCertificates.shared.identity("client") },
     ]
     let cache = SSLContextCache(limit: 32)
     var contexts: [SSLContext] = [try cache.context(for: base)]
@@ -74,7 +74,7 @@ struct ContextCacheTests {
   @Test("any number of threads may ask at once, and all get the same")
   func threads() async throws {
     let cache = SSLContextCache(limit: 2)
-    let settings = try Sample.server()
+    let settings = try TLSSettings.serving()
     try await withThrowingTaskGroup(of: SSLContext.self) { group in
       for _ in 0..<16 { group.addTask { try cache.context(for: settings) } }
       var contexts: [SSLContext] = []
@@ -88,11 +88,11 @@ struct ContextCacheTests {
     weak var data: ContextData?
     var handshake: MemoryHandshake?
     do {
-      var server = try Sample.server()
-      server.otherIdentities = [try Sample.identity("a.test")]
+      var server = try TLSSettings.serving()
+      server.otherIdentities = [try TestCertificates.shared.identity("a.test")]
       let context = try SSLContext(server)
       data = ContextData.of(MemoryHandshake.Side(context, isServer: true).ssl)
-      handshake = MemoryHandshake(try SSLContext(Sample.client()), context)
+      handshake = MemoryHandshake(try SSLContext(TLSSettings.trusting()), context)
     }
     #expect(handshake?.isDone == true)
     #expect(data != nil)

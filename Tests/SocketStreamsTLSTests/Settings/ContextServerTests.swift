@@ -11,7 +11,7 @@ import Testing
 @Suite("Identities by name")
 struct ServerNameTests {
   private func shown(for name: String?, by server: TLSSettings) throws -> TLSCertificate? {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.verification = .dangerouslyNone
     client.maximumVersion = .tls12
     let old = try MemoryHandshake(client, server, name: name)
@@ -22,13 +22,13 @@ struct ServerNameTests {
     return new.client.peerChain.first
   }
 
-  private func certificate(_ name: String) throws -> TLSCertificate { try Sample.root(name)[0] }
+  private func certificate(_ name: String) throws -> TLSCertificate { try TestCertificates.shared.x509(name) }
 
   // J9
   @Test("the name that a client asks for chooses; an unknown one, or none, gets the first")
   func chosen() throws {
-    var server = try Sample.server("localhost")
-    server.otherIdentities = try ["a.test", "b.test", "wildcard"].map(Sample.identity)
+    var server = try TLSSettings.serving("localhost")
+    server.otherIdentities = try ["a.test", "b.test", "wildcard"].map(TestCertificates.shared.identity)
     #expect(try shown(for: "a.test", by: server) == certificate("a.test"))
     #expect(try shown(for: "B.TEST", by: server) == certificate("b.test"))
     #expect(try shown(for: "x.example.test", by: server) == certificate("wildcard"))
@@ -44,7 +44,7 @@ struct ServerNameTests {
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(folder.path)/x.key -subj /CN=x"
         + " -addext subjectAltName=DNS:x.example.test -out \(folder.path)/x.pem 2>/dev/null")
     let exact = try TLSIdentity(certificateFile: "\(folder.path)/x.pem", keyFile: "\(folder.path)/x.key")
-    var server = try Sample.server("wildcard")
+    var server = try TLSSettings.serving("wildcard")
     server.otherIdentities = [exact]
     #expect(try shown(for: "x.example.test", by: server) == exact.certificates[0])
     #expect(try shown(for: "y.example.test", by: server) == certificate("wildcard"))
@@ -56,28 +56,28 @@ struct ServerNameTests {
     let chain = try TLSIdentity(
       certificateFile: certificates.file("by-intermediate-chain.pem"),
       keyFile: certificates.key("by-intermediate"))
-    var client = try Sample.client()
-    var server = try Sample.server("a.test")
+    var client = try TLSSettings.trusting()
+    var server = try TLSSettings.serving("a.test")
     server.otherIdentities = [chain]
     #expect(try MemoryHandshake(client, server).client.peerChain == chain.certificates)
     // A client that would rather have an RSA key: the default identity's, if it still were there.
-    server = try Sample.server("rsa")
-    server.otherIdentities = [try Sample.identity("a.test")]
+    server = try TLSSettings.serving("rsa")
+    server.otherIdentities = [try TestCertificates.shared.identity("a.test")]
     client.maximumVersion = .tls12
     client.ciphers = "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"
     server.ciphers = client.ciphers
     let made = try MemoryHandshake(client, server, name: "a.test")
     #expect(made.isDone)
-    #expect(made.client.peerChain == (try Sample.root("a.test")))
+    #expect(made.client.peerChain == (try [TestCertificates.shared.x509("a.test")]))
   }
 }
 
 @Suite("Application protocols of both sides")
 struct ProtocolChoiceTests {
   private func handshake(_ offered: [String], _ spoken: [String]) throws -> MemoryHandshake {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.applicationProtocols = offered
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     server.applicationProtocols = spoken
     return try MemoryHandshake(client, server)
   }
@@ -123,9 +123,9 @@ struct ContextResumptionTests {
   // J16
   @Test("sessions are resumed unless a side says no", arguments: [TLSVersion.tls12, .tls13])
   func resumed(version: TLSVersion) throws {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.maximumVersion = version
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     #expect(try isResumed(client, server))
     server.resumesSessions = false
     #expect(try !isResumed(client, server))
@@ -137,18 +137,18 @@ struct ContextResumptionTests {
   // J16
   @Test("those with a client's certificate are, too", arguments: [TLSVersion.tls12, .tls13])
   func resumedWithCertificate(version: TLSVersion) throws {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.maximumVersion = version
-    client.identity = try Sample.identity("client")
-    var server = try Sample.server()
-    server.roots = .only(try Sample.root())
+    client.identity = try TestCertificates.shared.identity("client")
+    var server = try TLSSettings.serving()
+    server.roots = .only(try [TestCertificates.shared.root()])
     server.clientCertificates = .required
     #expect(try isResumed(client, server))
   }
 
   @Test("a server keeps no sessions itself, so that clients cannot fill its memory")
   func kept() throws {
-    let (client, server) = (try SSLContext(Sample.client()), try SSLContext(Sample.server()))
+    let (client, server) = (try SSLContext(TLSSettings.trusting()), try SSLContext(TLSSettings.serving()))
     for _ in 0..<3 { #expect(MemoryHandshake(client, server).isDone) }
     #expect(SSL_CTX_sessions(server.pointer) != nil)
     #expect(SSL_CTX_ctrl(server.pointer, SSL_CTRL_SESS_NUMBER, 0, nil) == 0)

@@ -16,13 +16,13 @@ struct ContextTrustTests {
   {
     var client = TLSSettings.client()
     client.roots = roots
-    let made = try MemoryHandshake(client, Sample.server(identity), name: name)
+    let made = try MemoryHandshake(client, TLSSettings.serving(identity), name: name)
     #expect(made.isDone == (made.client.verifyResult == X509_V_OK))
     return made.client.verifyResult
   }
 
   private func verify(_ identity: String, name: String? = "localhost") throws -> Int32 {
-    try verify(identity, name: name, roots: .only(Sample.root()))
+    try verify(identity, name: name, roots: .only([TestCertificates.shared.root()]))
   }
 
   // J3, J4. Field report 55.
@@ -55,7 +55,7 @@ struct ContextTrustTests {
   func missingIntermediate() throws {
     #expect(try verify("by-intermediate") == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY)
     let certificates = TestCertificates.shared
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     let chain = TLSSettings.server(
       try TLSIdentity(
         certificateFile: certificates.file("by-intermediate-chain.pem"),
@@ -64,8 +64,9 @@ struct ContextTrustTests {
     #expect(made.isDone)
     #expect(made.client.peerChain == chain.identity?.certificates)
     // A server does not look among its roots for what to send.
-    var server = try Sample.server("by-intermediate")
-    server.roots = .only(try Sample.root("intermediate") + Sample.root())
+    var server = try TLSSettings.serving("by-intermediate")
+    server.roots = .only(
+      try [TestCertificates.shared.x509("intermediate")] + [TestCertificates.shared.root()])
     server.clientCertificates = .optional
     client.verification = .dangerouslyNone
     #expect(try MemoryHandshake(client, server).client.peerChain.count == 1)
@@ -74,11 +75,14 @@ struct ContextTrustTests {
   // J10
   @Test("a root may be an intermediate, or the server's own certificate, whoever vouches for it")
   func partialChains() throws {
-    #expect(try verify("by-intermediate", roots: .only(Sample.root("intermediate"))) == X509_V_OK)
-    #expect(try verify("localhost", roots: .only(Sample.root("localhost"))) == X509_V_OK)
-    #expect(try verify("self-signed", roots: .only(Sample.root("self-signed"))) == X509_V_OK)
     #expect(
-      try verify("a.test", name: "a.test", roots: .only(Sample.root("localhost")))
+      try verify("by-intermediate", roots: .only([TestCertificates.shared.x509("intermediate")])) == X509_V_OK
+    )
+    #expect(try verify("localhost", roots: .only([TestCertificates.shared.x509("localhost")])) == X509_V_OK)
+    #expect(
+      try verify("self-signed", roots: .only([TestCertificates.shared.x509("self-signed")])) == X509_V_OK)
+    #expect(
+      try verify("a.test", name: "a.test", roots: .only([TestCertificates.shared.x509("localhost")]))
         == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY)
   }
 
@@ -86,11 +90,11 @@ struct ContextTrustTests {
   @Test("without verification anybody will do, and only then")
   func dangerous() throws {
     for identity in ["self-signed", "expired", "client"] {
-      var client = try Sample.client()
+      var client = try TLSSettings.trusting()
       client.verification = .dangerouslyNone
-      #expect(try MemoryHandshake(client, Sample.server(identity)).isDone)
+      #expect(try MemoryHandshake(client, TLSSettings.serving(identity)).isDone)
       client.verification = .chainOnly
-      #expect(try !MemoryHandshake(client, Sample.server(identity), name: nil).isDone)
+      #expect(try !MemoryHandshake(client, TLSSettings.serving(identity), name: nil).isDone)
     }
   }
 
@@ -98,7 +102,7 @@ struct ContextTrustTests {
   @Test("the system's roots do not have the tests' own, which can be added to them")
   func system() throws {
     #expect(try verify("localhost", roots: .system) != X509_V_OK)
-    #expect(try verify("localhost", roots: .systemAnd(Sample.root())) == X509_V_OK)
+    #expect(try verify("localhost", roots: .systemAnd([TestCertificates.shared.root()])) == X509_V_OK)
   }
 
   // J3
@@ -129,12 +133,12 @@ struct ClientCertificateTests {
   private func handshake(
     _ asked: TLSSettings.ClientCertificates, shown: String?, verification: TLSSettings.Verification = .full
   ) throws -> MemoryHandshake {
-    var server = try Sample.server()
-    server.roots = .only(try Sample.root())
+    var server = try TLSSettings.serving()
+    server.roots = .only(try [TestCertificates.shared.root()])
     server.clientCertificates = asked
     server.verification = verification
-    var client = try Sample.client()
-    client.identity = try shown.map(Sample.identity)
+    var client = try TLSSettings.trusting()
+    client.identity = try shown.map(TestCertificates.shared.identity)
     return try MemoryHandshake(client, server)
   }
 

@@ -12,7 +12,7 @@ struct ContextVersionTests {
   // J1, J2
   @Test("both sides agree on the newest version")
   func newest() throws {
-    let made = try MemoryHandshake(Sample.client(), Sample.server())
+    let made = try MemoryHandshake(TLSSettings.trusting(), TLSSettings.serving())
     #expect(made.isDone)
     #expect(made.client.version == .tls13)
     #expect(made.server.version == .tls13)
@@ -21,8 +21,8 @@ struct ContextVersionTests {
   // J12
   @Test("each side keeps to its range", arguments: [true, false])
   func ranges(isClient: Bool) throws {
-    var client = try Sample.client()
-    var server = try Sample.server()
+    var client = try TLSSettings.trusting()
+    var server = try TLSSettings.serving()
     func change(_ body: (inout TLSSettings) -> Void) { if isClient { body(&client) } else { body(&server) } }
     change { $0.maximumVersion = .tls12 }
     #expect(try MemoryHandshake(client, server).server.version == .tls12)
@@ -35,8 +35,8 @@ struct ContextVersionTests {
 
   @Test("ranges that do not meet come to nothing")
   func apart() throws {
-    var client = try Sample.client()
-    var server = try Sample.server()
+    var client = try TLSSettings.trusting()
+    var server = try TLSSettings.serving()
     client.maximumVersion = .tls12
     server.minimumVersion = .tls13
     let made = try MemoryHandshake(client, server)
@@ -46,10 +46,10 @@ struct ContextVersionTests {
 
   @Test("what is older than TLS 1.2 is refused by default, and possible if both sides ask for it")
   func old() throws {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.minimumVersion = .tls10
     client.maximumVersion = .tls11
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     #expect(try !MemoryHandshake(client, server).isDone)
     server.minimumVersion = .tls11
     let made = try MemoryHandshake(client, server)
@@ -60,9 +60,9 @@ struct ContextVersionTests {
   // J12
   @Test("ciphers are the named ones, and a server's order decides")
   func ciphers() throws {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.maximumVersion = .tls12
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     client.ciphers = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256"
     server.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384"
     #expect(try MemoryHandshake(client, server).client.cipher == "ECDHE-ECDSA-AES128-GCM-SHA256")
@@ -72,8 +72,8 @@ struct ContextVersionTests {
 
   @Test("cipher suites are the named ones, for TLS 1.3 only")
   func suites() throws {
-    var client = try Sample.client()
-    let server = try Sample.server()
+    var client = try TLSSettings.trusting()
+    let server = try TLSSettings.serving()
     client.cipherSuites = "TLS_CHACHA20_POLY1305_SHA256"
     #expect(try MemoryHandshake(client, server).client.cipher == "TLS_CHACHA20_POLY1305_SHA256")
     client.maximumVersion = .tls12
@@ -85,7 +85,7 @@ struct ContextVersionTests {
     var client = TLSSettings.client()
     client.maximumVersion = .tls12
     client.ciphers = "ALL:@SECLEVEL=0"
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     server.verification = .dangerouslyNone
     server.ciphers = "aNULL:@SECLEVEL=0"
     #expect(try !MemoryHandshake(client, server).isDone)

@@ -23,7 +23,7 @@ struct IdentityTests {
     "a key may be PEM or DER, of any form",
     arguments: ["localhost.key", "localhost-traditional.key", "localhost-key.der"])
   func forms(key: String) throws {
-    let expected = try Sample.root("localhost")
+    let expected = try [made.x509("localhost")]
     #expect(try identity("localhost.pem", key).certificates == expected)
     #expect(try identity("localhost.der", key).certificates == expected)
     let inMemory = try TLSIdentity(certificates: made.bytes("localhost.pem"), key: made.bytes(key))
@@ -41,16 +41,16 @@ struct IdentityTests {
       _ = try shell("base64 -d \(encoded) > \(folder.path)/key.der")
       let identity = try TLSIdentity(
         certificateFile: made.certificate(name), keyFile: "\(folder.path)/key.der")
-      #expect(identity.certificates == (try Sample.root(name)))
+      #expect(identity.certificates == (try [made.x509(name)]))
     }
   }
 
   @Test("certificates and key may be in one file, and those that vouch follow the first")
   func oneFile() throws {
-    #expect(try identity("localhost-with-key.pem", nil).certificates == Sample.root("localhost"))
+    #expect(try identity("localhost-with-key.pem", nil).certificates == [made.x509("localhost")])
     let chain = try identity("by-intermediate-chain.pem", "by-intermediate.key")
     #expect(
-      chain.certificates == (try Sample.root("by-intermediate") + Sample.root("intermediate")))
+      chain.certificates == (try [made.x509("by-intermediate")] + [made.x509("intermediate")]))
     let both = made.bytes("localhost-with-key.pem")
     #expect(try TLSIdentity(certificates: both, key: both).certificates.count == 1)
   }
@@ -70,7 +70,7 @@ struct IdentityTests {
     func identity(_ passphrase: String?) throws -> TLSIdentity {
       try TLSIdentity(certificateFile: made.certificate("localhost"), keyFile: path, passphrase: passphrase)
     }
-    #expect(try identity(TestCertificates.passphrase).certificates == Sample.root("localhost"))
+    #expect(try identity(TestCertificates.passphrase).certificates == [made.x509("localhost")])
     expectFault("the key is encrypted, and there is no passphrase", operation: "read \(path)") {
       try identity(nil)
     }
@@ -87,7 +87,7 @@ struct IdentityTests {
   @Test("PKCS #12 has certificate and key in one, with a passphrase")
   func pkcs12() throws {
     let identity = try identity("localhost.p12", nil, TestCertificates.passphrase)
-    #expect(identity.certificates == (try Sample.root("localhost") + Sample.root()))
+    #expect(identity.certificates == (try [made.x509("localhost")] + [made.root()]))
     let bytes = made.bytes("localhost.p12")
     #expect(try TLSIdentity(certificates: bytes, key: bytes, passphrase: "secret") == identity)
     expectFault("the key is encrypted, and there is no passphrase") {
@@ -104,7 +104,7 @@ struct IdentityTests {
       "openssl pkcs12 -export -nokeys -in \(made.certificate("localhost")) -passout pass:secret -out \(path)")
     let identity = try TLSIdentity(
       certificateFile: path, keyFile: made.key("localhost"), passphrase: "secret")
-    #expect(identity.certificates == (try Sample.root("localhost")))
+    #expect(identity.certificates == (try [made.x509("localhost")]))
     expectFault("there is no private key in it") {
       try TLSIdentity(certificateFile: path, passphrase: "secret")
     }

@@ -15,10 +15,10 @@ struct KeyLogTests {
   func lines() throws {
     let folder = TemporaryFolder()
     let path = "\(folder.path)/keys.log"
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.keyLogFile = path
     let context = try SSLContext(client)
-    let server = try SSLContext(Sample.server())
+    let server = try SSLContext(TLSSettings.serving())
     for _ in 0..<2 { #expect(MemoryHandshake(context, server).isDone) }
     let text = try shell("cat \(path)")
     let lines = text.split(separator: "\n")
@@ -32,7 +32,7 @@ struct KeyLogTests {
   func shared() throws {
     let folder = TemporaryFolder()
     let path = try folder.write(Array("# kept\n".utf8), to: "keys.log")
-    var (client, server) = (try Sample.client(), try Sample.server())
+    var (client, server) = (try TLSSettings.trusting(), try TLSSettings.serving())
     client.keyLogFile = path
     server.keyLogFile = path
     #expect(try MemoryHandshake(client, server).isDone)
@@ -58,11 +58,11 @@ struct KeyLogTests {
   func gone() throws {
     let folder = TemporaryFolder()
     _ = try shell("mkdir \(folder.path)/logs")
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.keyLogFile = "\(folder.path)/logs/keys.log"
     let context = try SSLContext(client)
     _ = try shell("rm -r \(folder.path)/logs")
-    #expect(MemoryHandshake(context, try SSLContext(Sample.server())).isDone)
+    #expect(MemoryHandshake(context, try SSLContext(TLSSettings.serving())).isDone)
   }
 }
 

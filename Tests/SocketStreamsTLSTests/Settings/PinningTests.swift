@@ -10,14 +10,14 @@ import Testing
 
 @Suite("Pinned keys")
 struct PinningTests {
-  private func hash(_ name: String) throws -> [UInt8] { try Sample.root(name)[0].keyHash }
+  private func hash(_ name: String) throws -> [UInt8] { try TestCertificates.shared.x509(name).keyHash }
 
   /// Connects to a server with a chain of two below the root.
   private func handshake(
     pinned: [String], _ verification: TLSSettings.Verification = .full
   ) throws -> MemoryHandshake {
     let certificates = TestCertificates.shared
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.pinnedKeys = Set(try pinned.map(hash))
     client.verification = verification
     let server = try TLSIdentity(
@@ -44,9 +44,9 @@ struct PinningTests {
 
   @Test("pins come besides verification, not instead of it")
   func besides() throws {
-    var client = try Sample.client()
+    var client = try TLSSettings.trusting()
     client.pinnedKeys = [try hash("other.test")]
-    let made = try MemoryHandshake(client, Sample.server("other.test"))
+    let made = try MemoryHandshake(client, TLSSettings.serving("other.test"))
     #expect(made.client.verifyResult == X509_V_ERR_HOSTNAME_MISMATCH)
   }
 
@@ -60,8 +60,8 @@ struct PinningTests {
     var client = TLSSettings.client()
     client.verification = .dangerouslyNone
     client.pinnedKeys = [try hash("self-signed")]
-    #expect(try MemoryHandshake(client, Sample.server("self-signed")).isDone)
-    #expect(try !MemoryHandshake(client, Sample.server("localhost")).isDone)
+    #expect(try MemoryHandshake(client, TLSSettings.serving("self-signed")).isDone)
+    #expect(try !MemoryHandshake(client, TLSSettings.serving("localhost")).isDone)
   }
 
   // J10
@@ -74,7 +74,7 @@ struct PinningTests {
     client.ciphers = "aNULL:@SECLEVEL=0"
     expectFault("names none", code: .badSettings) { try SSLContext(client) }
     client.ciphers = "ALL:@SECLEVEL=0"
-    var server = try Sample.server()
+    var server = try TLSSettings.serving()
     server.verification = .dangerouslyNone
     server.ciphers = "aNULL:@SECLEVEL=0"
     #expect(try !MemoryHandshake(client, server).isDone)
@@ -83,10 +83,10 @@ struct PinningTests {
   // J8
   @Test("a server may pin its clients' keys")
   func clients() throws {
-    var client = try Sample.client()
-    client.identity = try Sample.identity("client")
-    var server = try Sample.server()
-    server.roots = .only(try Sample.root())
+    var client = try TLSSettings.trusting()
+    client.identity = try TestCertificates.shared.identity("client")
+    var server = try TLSSettings.serving()
+    server.roots = .only(try [TestCertificates.shared.root()])
     server.clientCertificates = .required
     server.pinnedKeys = [try hash("client")]
     #expect(try MemoryHandshake(client, server).isDone)

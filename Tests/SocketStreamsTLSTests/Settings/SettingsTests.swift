@@ -22,10 +22,10 @@ struct SettingsTests {
     #expect(client.handshakeTimeout == .seconds(60))
     #expect(client.keyLogFile == nil)
     #expect(TLSSettings.client(peerName: "host").peerName == "host")
-    let server = try Sample.server()
+    let server = try TLSSettings.serving()
     #expect(server.role == .server)
     #expect(server.clientCertificates == .notAsked)
-    #expect(server.identity == (try Sample.identity()))
+    #expect(server.identity == (try TestCertificates.shared.identity("localhost")))
   }
 
   @Test("settings are equal if all of them are, and an approval is equal to itself only")
@@ -80,13 +80,13 @@ struct SettingsCheckTests {
 
   @Test("what belongs to the other role")
   func roles() throws {
-    let server = try Sample.server()
+    let server = try TLSSettings.serving()
     expectBad("a server has no identity", server) { $0.identity = nil }
     expectBad("does not require certificates", server) {
       $0.pinnedKeys = [[UInt8](repeating: 1, count: 32)]
       $0.clientCertificates = .optional
     }
-    let identity = try Sample.identity()
+    let identity = try TestCertificates.shared.identity("localhost")
     expectBad("a client has identities to choose from", .client()) { $0.otherIdentities = [identity] }
     expectBad("a client asks for clients' certificates", .client()) { $0.clientCertificates = .required }
     expectBad("the peer's name is empty", .client()) { $0.peerName = "" }
@@ -96,7 +96,7 @@ struct SettingsCheckTests {
   @Test("verification by nobody, and hashes of another length")
   func trust() throws {
     expectBad("without any root", .client()) { $0.roots = .only([]) }
-    let server = try Sample.server()
+    let server = try TLSSettings.serving()
     expectBad("without any root", server) {
       $0.roots = .only([])
       $0.clientCertificates = .optional

@@ -57,20 +57,3 @@ final class HeldRelay: @unchecked Sendable {
     target.shutdownWrite()
   }
 }
-
-extension RawSocket {
-  /// Connects to a port of 127.0.0.1, and waits for it; `nil` if that fails.
-  convenience init?(connectingTo port: UInt16) {
-    self.init(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-    var native = sockaddr_in()
-    native.sin_family = sa_family_t(AF_INET)
-    native.sin_port = port.bigEndian
-    native.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let code = withUnsafePointer(to: &native) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard code == 0 else { return nil }
-  }
-}

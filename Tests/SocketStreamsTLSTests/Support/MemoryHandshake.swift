@@ -108,25 +108,4 @@ final class MemoryHandshake {
   }
 }
 
-/// The identities and roots of ``TestCertificates``, as settings have them.
-enum Sample {
-  static func identity(_ name: String = "localhost") throws -> TLSIdentity {
-    let certificates = TestCertificates.shared
-    return try TLSIdentity(certificateFile: certificates.certificate(name), keyFile: certificates.key(name))
-  }
-
-  static func root(_ name: String = "root") throws -> [TLSCertificate] {
-    try TLSCertificate.certificates(inFile: TestCertificates.shared.certificate(name))
-  }
-
-  /// A client that trusts the tests' root.
-  static func client() throws -> TLSSettings {
-    var settings = TLSSettings.client()
-    settings.roots = .only(try root())
-    return settings
-  }
-
-  static func server(_ name: String = "localhost") throws -> TLSSettings { .server(try identity(name)) }
-}
-
 #endif

@@ -6,10 +6,10 @@ import SocketStreamsTLS
 
 extension TestCertificates {
   /// The authority that tests trust.
-  func root() throws -> TLSCertificate { try authority("root") }
+  func root() throws -> TLSCertificate { try x509("root") }
 
-  /// The first certificate of NAME.pem.
-  func authority(_ name: String) throws -> TLSCertificate {
+  /// The certificate of NAME.pem.
+  func x509(_ name: String) throws -> TLSCertificate {
     try TLSCertificate.certificates(inFile: certificate(name))[0]
   }
 

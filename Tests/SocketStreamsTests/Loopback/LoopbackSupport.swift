@@ -130,6 +130,11 @@ extension RawSocket {
   /// Connects to 127.0.0.1 on the listener's port, and waits for it; `nil` if that fails.
   convenience init?(connectingTo listener: Listener) {
     guard let port = listener.localAddress.port else { return nil }
+    self.init(connectingTo: port)
+  }
+
+  /// Connects to a port of 127.0.0.1, and waits for it; `nil` if that fails.
+  convenience init?(connectingTo port: UInt16) {
     self.init(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
     var native = sockaddr_in()
     native.sin_family = sa_family_t(AF_INET)
