@@ -10,7 +10,6 @@ import Testing
 @Suite("Much over TLS", .serialized, .timeLimit(.minutes(10)))
 struct VolumeTests {
   private static let amount = isSanitized ? 20_000_000 : 100_000_000
-  /// What a process may grow by meanwhile: buffers and sessions, and not what goes through.
   /// Whether the process has more memory than a stream's buffers explain. Sanitizers keep what was freed, and tell nothing.
   private static func hasGrown(since before: Int) -> Bool {
     !isSanitized && residentBytes() - before > 16_000_000
