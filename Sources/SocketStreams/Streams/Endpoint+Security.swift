@@ -3,7 +3,7 @@
 
 extension Endpoint: SecurityListener {
   /// The layer that secures the pair, if there is one. The lock is held.
-  var secured: SecuredTransport? { direct == nil ? transport as? SecuredTransport : nil }
+  var secured: SecuredTransport? { isSecured ? transport as? SecuredTransport : nil }
 
   /// Secures both directions from now on.
   func secure(with settings: any SecuritySettings) throws(StreamError) {

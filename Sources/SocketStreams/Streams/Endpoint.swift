@@ -25,6 +25,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   private(set) var transport: any StreamTransport
   /// The transport, if it is the direct one.
   private(set) var direct: Uncounted<SocketTransport>?
+  /// Whether the transport is a layer that secures another. Whoever asks saves what only such a layer answers.
+  private(set) var isSecured = false
   private var firstFailure: Failure?
   /// What was set by the owner; `nil` as long as everything has its default.
   private(set) var limits: StreamLimits?
@@ -66,6 +68,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   func replaceTransport(_ transport: any StreamTransport) {
     self.transport = transport
     direct = Self.direct(transport)
+    isSecured = transport is SecuredTransport
   }
 
   /// Makes the two halves. Called once, before anything else.
@@ -191,7 +194,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if transport.isSecuring { writer?.transportSignalled() }
+    if isSecured, transport.isSecuring { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }

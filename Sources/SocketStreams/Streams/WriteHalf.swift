@@ -38,8 +38,10 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   /// What an open half waits for.
   private var openWatch: Watch {
-    if sink.awaitsArrivals { return .arrivals }
-    if sink.awaitsOwner, !sink.awaitsRoom { return .idle }
+    if endpoint.isSecured {
+      if sink.awaitsArrivals { return .arrivals }
+      if sink.awaitsOwner, !sink.awaitsRoom { return .idle }
+    }
     return sink.isBlocked || hasBacklog ? .active : .idle
   }
 
@@ -137,6 +139,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   var canAcceptBytes: Bool {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
+      if endpoint.isClear { return true }
       if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor || sink.isSecuring {
         // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can, or the peer.
         drain()
