@@ -91,4 +91,14 @@ struct PlainDialogueTests {
     _ = dialogue.received(Array("ok\r\n".utf8))
     #expect(dialogue.transcript == ["< hi \u{FFFD}[2J", "> X", "< ok"])
   }
+
+  @Test("what came and was not taken for a reply is shown too, a line for a line")
+  func rest() {
+    var dialogue = PlainDialogue(["X", "Y"])
+    _ = dialogue.start()
+    #expect(dialogue.received(Array("220 a\r\n22\u{7}".utf8)) == send("Y\r\n"))
+    #expect(dialogue.transcript == ["> X", "< 220 a", "> Y", "< 22\u{FFFD}"])
+    _ = dialogue.received(Array("0 b\r\n\r\n250 c\r\nd".utf8))
+    #expect(dialogue.transcript.suffix(4) == ["< 22\u{FFFD}0 b", "< ", "< 250 c", "< d"])
+  }
 }
