@@ -16,7 +16,7 @@ enum ChatdCommand {
     abstract: "Listen, and pass on what each client says to all of them.",
     discussion: [
       "A client says 'iam:NAME' and then 'msg:TEXT', each a line of at most 4096 bytes. All clients hear 'NAME joined', 'NAME: TEXT' and 'NAME left'. Prints 'listening on' and the address as its first line. The limit of open descriptors, one a client, is raised as far as the system allows. SIGINT or SIGTERM ends it.",
-      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why, and --verbose whose handshake failed, and why.",
     ],
     operands: [EchodCommand.port.spec],
     options: [
@@ -41,12 +41,13 @@ extension ChatdCommand {
     let plan = ChatServerPlan(
       address: address, security: try Security.server(arguments, at: address.description),
       queueLimit: arguments[queueLimit], timeout: arguments[EchodCommand.timeout],
-      tellsEvents: arguments[CommonOptions.events], printsAddress: !isJSON)
+      tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose],
+      printsAddress: !isJSON)
     DescriptorLimit.raise()
     let counts = ChatCounts()
     let request = SessionRequest(
       command: spec.name, target: address.description, isJSON: isJSON,
-      isVerbose: arguments[CommonOptions.verbose],
+      isVerbose: plan.isVerbose,
       more: { [.init("lines", .integer(counts.lines)), .init("dropped", .integer(counts.dropped))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in

@@ -25,7 +25,7 @@ enum EchodCommand {
     abstract: "Listen, and send back what arrives.",
     discussion: [
       "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. The limit of open descriptors, one a connection, is raised as far as the system allows (ulimit -Hn). SIGINT or SIGTERM ends it.",
-      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why, and --verbose whose handshake failed, and why.",
     ],
     operands: [port.spec],
     options: [
@@ -54,13 +54,13 @@ extension EchodCommand {
         usesClosures: arguments[closure],
         security: try Security.server(arguments, at: address.description)),
       servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
-      printsAddress: !isJSON)
+      isVerbose: arguments[CommonOptions.verbose], printsAddress: !isJSON)
     DescriptorLimit.raise()
     let counts = ContextCounts()
     let workers = try EventBaseGroup(count: plan.threads, name: "echo")
     let request = SessionRequest(
       command: spec.name, target: address.description, isJSON: isJSON,
-      isVerbose: arguments[CommonOptions.verbose],
+      isVerbose: plan.isVerbose,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in

@@ -13,6 +13,8 @@ struct ChatServerPlan: Sendable {
   /// How long nothing may happen; `nil` for ever.
   var timeout: Duration?
   var tellsEvents = false
+  /// Whether it is told who could not be secured.
+  var isVerbose = false
   /// Whether the line with the address is data.
   var printsAddress = true
 }
@@ -22,6 +24,7 @@ actor ChatServer: NetworkTask {
   /// One client's connection.
   private struct Visitor {
     let connection: FramedConnection
+    let peer: SocketAddress
     var hasSpoken = false
     /// Nothing more is said to it: it gets what it was told, and then the end.
     var isLeaving = false
@@ -102,14 +105,15 @@ actor ChatServer: NetworkTask {
     do {
       try plan.security?.secure(pair)
     } catch {
-      return tell(number, "\(error)")
+      tell(number, "\(error)")
+      return tellUnsecured(peer, error)
     }
     let connection = FramedConnection(pair, on: base) { [self] event in
       assumeIsolated { $0.readEvent(number, event) }
     } write: { [self] event in
       assumeIsolated { $0.writeEvent(number, event) }
     }
-    visitors[number] = Visitor(connection: connection)
+    visitors[number] = Visitor(connection: connection, peer: peer)
     room.entered(number)
     let local = pair.input.property(.localAddress)
     tell(number, "from \(peer)" + (local.map { " at \($0)" } ?? ""))
@@ -205,6 +209,7 @@ actor ChatServer: NetworkTask {
   private func visitorEnded(_ number: Int, _ error: StreamError?, _ half: String) {
     lastActivity = .now
     tell(number, error.map { "\(half) errorOccurred: \($0)" } ?? "\(half) endEncountered")
+    if let error, let visitor = visitors[number] { tellUnsecured(visitor.peer, error) }
     if error == nil { sayGoodbye(number, Self.patience) } else { finish(number, abruptly: true) }
     perform(room.left(number))
     if let visitor = visitors[number], visitor.inputIsOver, visitor.outputIsOver {
@@ -269,6 +274,12 @@ actor ChatServer: NetworkTask {
 
   private nonisolated func perform(_ body: @escaping @Sendable (isolated ChatServer) -> Void) {
     base.execute { self.assumeIsolated(body) }
+  }
+
+  /// Tells who could not be secured, and why, unless it was told as an event.
+  private nonisolated func tellUnsecured(_ peer: SocketAddress, _ error: StreamError) {
+    guard plan.isVerbose, !plan.tellsEvents, error.phaseOfSecuring != nil else { return }
+    printer.tell { $0.note("\(peer): \(error)") }
   }
 
   private nonisolated func tell(_ number: Int, _ text: @autoclosure () -> String) {

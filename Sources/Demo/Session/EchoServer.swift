@@ -12,6 +12,8 @@ struct EchoServerPlan: Sendable {
   /// How long nothing may happen; `nil` for ever.
   var timeout: Duration?
   var tellsEvents = false
+  /// Whether it is told who could not be secured.
+  var isVerbose = false
   /// Whether the line with the address is data.
   var printsAddress = true
 }
@@ -89,7 +91,7 @@ actor EchoServer: NetworkTask {
     if plan.tellsEvents { tell("\(number): from \(peer)") }
     let connection = EchoConnection(
       pair, plan.connection, on: workers.next(), counts: counts, tell: { [self] in happened(number, $0) },
-      finished: { [self] result in perform { $0.finished(number, result) } })
+      finished: { [self] result in perform { $0.finished(number, peer, result) } })
     connections[number] = connection
     connection.begin()
     if plan.servesOnce { end(cutting: false) }
@@ -100,14 +102,18 @@ actor EchoServer: NetworkTask {
     if plan.timeout != nil { perform { $0.lastActivity = .now } }
   }
 
-  private func finished(_ number: Int, _ result: EchoConnection.Outcome) {
+  private func finished(_ number: Int, _ peer: SocketAddress, _ result: EchoConnection.Outcome) {
     connections[number] = nil
     lastActivity = .now
     outcome.connections += 1
     outcome.received += result.count
     outcome.sent += result.count
     if let error = result.error {
-      if plan.tellsEvents { tell("\(number): \(error)") }
+      if plan.tellsEvents {
+        tell("\(number): \(error)")
+      } else if plan.isVerbose, error.phaseOfSecuring != nil {
+        tell("\(peer): \(error)")
+      }
       if plan.servesOnce { outcome.failure = Failure(error, during: .read) }
     } else if plan.tellsEvents {
       tell("\(number): done, \(result.count) bytes")
