@@ -36,22 +36,18 @@ enum ChatdCommand {
 extension ChatdCommand {
   /// Runs `chatd` until a signal or a time limit.
   static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
-    let address = try EchodCommand.address(arguments)
-    let isJSON = arguments[CommonOptions.json]
-    let plan = ChatServerPlan(
-      address: address, security: try Security.server(arguments, at: address.description),
-      queueLimit: arguments[queueLimit], timeout: arguments[EchodCommand.timeout],
-      tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose],
-      printsAddress: !isJSON)
+    let plan = try EchodCommand.plan(arguments)
+    let queueLimit = arguments[queueLimit]
     DescriptorLimit.raise()
     let counts = ChatCounts()
     let request = SessionRequest(
-      command: spec.name, target: address.description, isJSON: isJSON,
+      command: spec.name, target: plan.address.description, isJSON: arguments[CommonOptions.json],
       isVerbose: plan.isVerbose,
       more: { [.init("lines", .integer(counts.lines)), .init("dropped", .integer(counts.dropped))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in
-      ChatServer(plan, on: net, printer: printer, counts: counts, report: report)
+      ChatServer(
+        plan, queueLimit: queueLimit, on: net, printer: printer, counts: counts, report: report)
     } summary: { result in
       "\(result.connections) connections, \(counts.lines) lines, in \(Quantities.seconds(result.elapsed))"
     }
