@@ -16,10 +16,14 @@ struct PlainDialogue: Sendable {
   }
 
   private static let lineLimit = 4_096
+  /// How much a server may say in all.
+  private static let limit = 65_536
 
   private var rest: ArraySlice<String>
   /// Bytes that are no whole line yet.
   private var unread: [UInt8] = []
+  /// How many bytes came.
+  private var count = 0
   /// What was sent, and the lines that were taken for replies.
   private var said: [String] = []
 
@@ -40,6 +44,8 @@ struct PlainDialogue: Sendable {
 
   /// What arrived decides the next step.
   mutating func received(_ bytes: [UInt8]) -> Step {
+    count += bytes.count
+    guard count <= Self.limit else { return .fail("it says more than \(Self.limit) bytes") }
     unread += bytes
     while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
       let line = Self.text(unread[..<end])

@@ -83,6 +83,16 @@ struct PlainDialogueTests {
     #expect(PlainDialogue(["X"]).ended() == .fail("it ended the connection"))
   }
 
+  @Test("a reply that never ends is given up, and no more is kept of it than is allowed")
+  func endless() {
+    var dialogue = PlainDialogue(["X"])
+    _ = dialogue.start()
+    let piece = Array(String(repeating: "250-more\r\n", count: 400).utf8)
+    let step = (1...17).map { _ in dialogue.received(piece) }.last
+    #expect(step == .fail("it says more than 65536 bytes"))
+    #expect(dialogue.transcript.count == 1 + 16 * 400)
+  }
+
   @Test("the transcript has both sides, and nothing that steers a terminal")
   func transcript() {
     var dialogue = PlainDialogue(["", "X"])
