@@ -68,7 +68,6 @@ struct Demo {
       let console = Console(
         color: arguments[CommonOptions.color], progress: progress ? arguments[CommonOptions.progress] : .never
       )
-      if let warning = SecurityOptions.warning(arguments) { console.note(warning) }
       return try body(console)
     } catch let error as UsageError {
       throw Program.Misuse(error: error, command: command)

@@ -96,7 +96,7 @@ extension CFReadCommand {
       prints: !isJSON)
     let counts = ContextCounts()
     let request = SessionRequest(
-      command: spec.name, target: target.description, isJSON: isJSON,
+      command: spec.name, target: target.description, warning: target.warning, isJSON: isJSON,
       isVerbose: plan.isVerbose,
       tellsThreads: plan.tellsEvents,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })

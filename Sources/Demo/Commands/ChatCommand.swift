@@ -61,7 +61,8 @@ extension ChatCommand {
       printsLines: !isJSON)
     let counts = ChatCounts()
     let request = SessionRequest(
-      command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose,
+      command: spec.name, target: target.description, warning: target.warning, isJSON: isJSON,
+      isVerbose: plan.isVerbose,
       more: { [.init("lines", .integer(counts.lines))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in

@@ -16,7 +16,7 @@ enum ChatdCommand {
     abstract: "Listen, and pass on what each client says to all of them.",
     discussion: [
       "A client says 'iam:NAME' and then 'msg:TEXT', each a line of at most 4096 bytes. All clients hear 'NAME joined', 'NAME: TEXT' and 'NAME left'. Prints 'listening on' and the address as its first line. The limit of open descriptors, one a client, is raised as far as the system allows. SIGINT or SIGTERM ends it.",
-      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why, and --verbose whose handshake failed, and why.",
     ],
     operands: [EchodCommand.port.spec],
     options: [
@@ -36,21 +36,18 @@ enum ChatdCommand {
 extension ChatdCommand {
   /// Runs `chatd` until a signal or a time limit.
   static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
-    let address = try EchodCommand.address(arguments)
-    let isJSON = arguments[CommonOptions.json]
-    let plan = ChatServerPlan(
-      address: address, security: try Security.server(arguments, at: address.description),
-      queueLimit: arguments[queueLimit], timeout: arguments[EchodCommand.timeout],
-      tellsEvents: arguments[CommonOptions.events], printsAddress: !isJSON)
+    let plan = try EchodCommand.plan(arguments)
+    let queueLimit = arguments[queueLimit]
     DescriptorLimit.raise()
     let counts = ChatCounts()
     let request = SessionRequest(
-      command: spec.name, target: address.description, isJSON: isJSON,
-      isVerbose: arguments[CommonOptions.verbose],
+      command: spec.name, target: plan.address.description, isJSON: arguments[CommonOptions.json],
+      isVerbose: plan.isVerbose,
       more: { [.init("lines", .integer(counts.lines)), .init("dropped", .integer(counts.dropped))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in
-      ChatServer(plan, on: net, printer: printer, counts: counts, report: report)
+      ChatServer(
+        plan, queueLimit: queueLimit, on: net, printer: printer, counts: counts, report: report)
     } summary: { result in
       "\(result.connections) connections, \(counts.lines) lines, in \(Quantities.seconds(result.elapsed))"
     }

@@ -46,7 +46,8 @@ extension ConnectCommand {
       source: source, waitsForEnd: true, isConversation: true, printsInput: !isJSON,
       tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose])
     let request = SessionRequest(
-      command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose)
+      command: spec.name, target: target.description, warning: target.warning, isJSON: isJSON,
+      isVerbose: plan.isVerbose)
     return try Session.run(request, plan, to: target, by: OwnStreams.self, sink: sink, console: console) {
       "sent \($0.sent) bytes, received \($0.received) bytes in \(Quantities.seconds($0.elapsed))"
     }

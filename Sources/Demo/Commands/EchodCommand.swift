@@ -25,7 +25,7 @@ enum EchodCommand {
     abstract: "Listen, and send back what arrives.",
     discussion: [
       "Prints 'listening on' and the address as its first line. A slow reader costs no memory: its connection is not read while its answers wait. The limit of open descriptors, one a connection, is raised as far as the system allows (ulimit -Hn). SIGINT or SIGTERM ends it.",
-      "A connection that breaks, or whose handshake fails, ends alone; --events tells why.",
+      "A connection that breaks, or whose handshake fails, ends alone; --events tells why, and --verbose whose handshake failed, and why.",
     ],
     operands: [port.spec],
     options: [
@@ -46,32 +46,37 @@ enum EchodCommand {
 extension EchodCommand {
   /// Runs `echod` until a signal, a time limit or the end of its one connection.
   static func run(_ arguments: ParsedArguments, console: sending Console) throws -> ExitCode {
-    let address = try address(arguments)
-    let isJSON = arguments[CommonOptions.json]
-    let plan = EchoServerPlan(
-      address: address, threads: arguments[threads],
-      connection: EchoPlan(
-        usesClosures: arguments[closure],
-        security: try Security.server(arguments, at: address.description)),
-      servesOnce: arguments[once], timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
-      printsAddress: !isJSON)
+    let plan = try plan(arguments)
+    let connection = EchoPlan(usesClosures: arguments[closure], security: plan.security)
+    let once = arguments[once]
     DescriptorLimit.raise()
     let counts = ContextCounts()
-    let workers = try EventBaseGroup(count: plan.threads, name: "echo")
+    let workers = try EventBaseGroup(count: arguments[threads], name: "echo")
     let request = SessionRequest(
-      command: spec.name, target: address.description, isJSON: isJSON,
-      isVerbose: arguments[CommonOptions.verbose],
+      command: spec.name, target: plan.address.description, isJSON: arguments[CommonOptions.json],
+      isVerbose: plan.isVerbose,
       more: { [.init("retains", .integer(counts.retains)), .init("releases", .integer(counts.releases))] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in
-      EchoServer(plan, on: net, workers: workers, printer: printer, counts: counts, report: report)
+      EchoServer(
+        plan, serving: connection, once: once, on: net, workers: workers, printer: printer, counts: counts,
+        report: report)
     } summary: { result in
       "\(result.connections) connections, \(result.received) bytes, in \(Quantities.seconds(result.elapsed))"
     }
   }
 
+  /// What the options that all servers have ask for.
+  static func plan(_ arguments: ParsedArguments) throws -> ServerPlan {
+    let address = try address(arguments)
+    return ServerPlan(
+      address: address, security: try Security.server(arguments, at: address.description),
+      timeout: arguments[timeout], tellsEvents: arguments[CommonOptions.events],
+      isVerbose: arguments[CommonOptions.verbose], printsAddress: !arguments[CommonOptions.json])
+  }
+
   /// Where a server is to listen.
-  static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
+  private static func address(_ arguments: ParsedArguments) throws(UsageError) -> SocketAddress {
     if let path = arguments[unix] {
       guard arguments[port] == nil else { throw UsageError("A port and --unix exclude each other") }
       // The option has checked what can be wrong with a path.

@@ -52,7 +52,8 @@ extension HTTP10Command {
       tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose])
     let log = ReplyLog()
     let request = SessionRequest(
-      command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose,
+      command: spec.name, target: target.description, warning: target.warning, isJSON: isJSON,
+      isVerbose: plan.isVerbose,
       more: { [.init("replies", log.json)] })
     return try Session.run(request, console: console, startThread: OwnStreams.startThread(named:)) {
       net, printer, report in

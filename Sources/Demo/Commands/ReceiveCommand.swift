@@ -59,7 +59,8 @@ extension ReceiveCommand {
       countsInput: true,
       tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose])
     let request = SessionRequest(
-      command: spec.name, target: target.description, isJSON: isJSON, isVerbose: plan.isVerbose,
+      command: spec.name, target: target.description, warning: target.warning, isJSON: isJSON,
+      isVerbose: plan.isVerbose,
       progress: Progress(
         name: path?.withoutFolders ?? "receive", done: 0, total: nil, rate: nil, elapsed: .zero))
     return try Session.run(

@@ -56,7 +56,8 @@ extension SendCommand {
       source: source, waitsForEnd: arguments[receive], printsInput: arguments[receive] && !isJSON,
       tellsEvents: arguments[CommonOptions.events], isVerbose: arguments[CommonOptions.verbose])
     let request = SessionRequest(
-      command: spec.name, target: target.description, count: count, isJSON: isJSON, isVerbose: plan.isVerbose,
+      command: spec.name, target: target.description, warning: target.warning, count: count, isJSON: isJSON,
+      isVerbose: plan.isVerbose,
       progress: Progress(
         name: source.name.withoutFolders, done: 0, total: source.count.map { $0 * count }, rate: nil,
         elapsed: .zero))

@@ -16,27 +16,41 @@ struct PlainDialogue: Sendable {
   }
 
   private static let lineLimit = 4_096
+  /// How much a server may say in all.
+  private static let limit = 65_536
 
   private var rest: ArraySlice<String>
   /// Bytes that are no whole line yet.
   private var unread: [UInt8] = []
-  /// What was said, a line an element.
-  private(set) var transcript: [String] = []
+  /// How many bytes came.
+  private var count = 0
+  /// What was sent, and the lines that were taken for replies.
+  private var said: [String] = []
 
   /// - Parameter lines: What is sent, one after the reply to another. An empty line is not sent: it stands for a reply
   ///   that comes by itself.
   init(_ lines: [String]) { rest = lines[...] }
+
+  /// What was said, a line an element; at its end what came besides replies.
+  var transcript: [String] {
+    guard !unread.isEmpty else { return said }
+    let end = UInt8(ascii: "\n")
+    let rest = unread.last == end ? unread.dropLast() : unread[...]
+    return said + rest.split(separator: end, omittingEmptySubsequences: false).map { "< " + Self.text($0) }
+  }
 
   /// The first step.
   mutating func start() -> Step { next() }
 
   /// What arrived decides the next step.
   mutating func received(_ bytes: [UInt8]) -> Step {
+    count += bytes.count
+    guard count <= Self.limit else { return .fail("it says more than \(Self.limit) bytes") }
     unread += bytes
     while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
       let line = Self.text(unread[..<end])
       unread.removeFirst(end + 1)
-      transcript.append("< " + line)
+      said.append("< " + line)
       if Self.isRefusal(line) { return .fail("it said '\(line)'") }
       guard !Self.isContinued(line) else { continue }
       let step = next()
@@ -54,7 +68,7 @@ struct PlainDialogue: Sendable {
   private mutating func next() -> Step {
     guard let line = rest.popFirst() else { return .secure }
     guard !line.isEmpty else { return .read }
-    transcript.append("> " + line)
+    said.append("> " + line)
     return .send(Array((line + "\r\n").utf8))
   }
 

@@ -40,14 +40,6 @@ enum SecurityOptions {
 
   /// What commands have that listen.
   static let server: [OptionSpec] = [serverCertificate.spec, serverKey.spec, clientAuthorities.spec]
-
-  /// What has to be said before anything is sent; `nil` for nothing.
-  static func warning(_ arguments: ParsedArguments) -> String? {
-    let isSecured = arguments[tls] || arguments[startTLS] != nil
-    return isSecured && arguments[insecure]
-      ? "warning: nothing is checked (--insecure): anybody can be at the other end"
-      : nil
-  }
 }
 
 extension ValueType<[String]> {
@@ -83,6 +75,11 @@ struct SecurityRequest: Hashable, Sendable {
   var protocols: [String] = []
   /// What is said in plain before.
   var startLines: [String] = []
+
+  /// What has to be told before anything is sent; `nil` for nothing.
+  var warning: String? {
+    checksNothing ? "warning: nothing is checked (--insecure): anybody can be at the other end" : nil
+  }
 
   /// What a client's arguments ask for; `nil` for a connection in plain.
   static func client(_ arguments: ParsedArguments) throws(UsageError) -> SecurityRequest? {

@@ -9,7 +9,7 @@ actor StartTLS {
   typealias Client = @Sendable (StreamEvent) -> Void
 
   /// What errors name as the operation.
-  static let operation = "STARTTLS"
+  private static let operation = Phase.startTLS.rawValue
   private static let pieceSize = 4_096
 
   private nonisolated let base: EventBase
@@ -20,6 +20,8 @@ actor StartTLS {
 
   private var dialogue: PlainDialogue
   private var unsent: [UInt8] = []
+  /// What is going on until the clients hear.
+  private(set) var phase = Phase.connect
   private var isOver = false
   /// Why the connection is not secured.
   private(set) var failure: StreamError?
@@ -55,14 +57,24 @@ actor StartTLS {
     }
     pair.schedule(on: base)
     pair.open()
+  }
+
+  /// The first event but an error says that the pair is open.
+  private func connected() {
+    guard phase == .connect else { return }
+    phase = .startTLS
     take(dialogue.start())
   }
 
   private func inputEvent(_ event: StreamEvent) {
     guard !isOver else { return }
     switch event {
-    case .hasBytesAvailable: read()
-    case .endEncountered: take(dialogue.ended())
+    case .hasBytesAvailable:
+      connected()
+      read()
+    case .endEncountered:
+      connected()
+      take(dialogue.ended())
     case .errorOccurred: stop(pair.input.error)
     case .openCompleted, .canAcceptBytes: break
     }
@@ -71,7 +83,9 @@ actor StartTLS {
   private func outputEvent(_ event: StreamEvent) {
     guard !isOver else { return }
     switch event {
-    case .canAcceptBytes: write()
+    case .canAcceptBytes:
+      connected()
+      write()
     case .errorOccurred: stop(pair.output.error)
     case .openCompleted, .hasBytesAvailable, .endEncountered: break
     }
@@ -98,6 +112,7 @@ actor StartTLS {
   }
 
   private func take(_ step: PlainDialogue.Step) {
+    guard !isOver else { return }
     switch step {
     case .send(let bytes):
       unsent += bytes

@@ -3,25 +3,12 @@
 
 import SocketStreams
 
-/// What `chatd` was asked to do.
-struct ChatServerPlan: Sendable {
-  var address: SocketAddress
-  /// What secures connections; `nil` for connections in plain.
-  var security: Security?
-  /// How many bytes may wait for one client.
-  var queueLimit: Int
-  /// How long nothing may happen; `nil` for ever.
-  var timeout: Duration?
-  var tellsEvents = false
-  /// Whether the line with the address is data.
-  var printsAddress = true
-}
-
 /// A listener and its clients.
-actor ChatServer: NetworkTask {
+actor ChatServer: Server {
   /// One client's connection.
   private struct Visitor {
     let connection: FramedConnection
+    let peer: SocketAddress
     var hasSpoken = false
     /// Nothing more is said to it: it gets what it was told, and then the end.
     var isLeaving = false
@@ -36,80 +23,53 @@ actor ChatServer: NetworkTask {
   /// With its end: half a line, whose client is gone, is nothing that was said.
   private static let line = Framing.through([UInt8(ascii: "\n")], limit: ChatMessage.limit)
 
-  private nonisolated let base: EventBase
-  private nonisolated let plan: ChatServerPlan
-  private nonisolated let printer: Printer
-  private nonisolated let counts: ChatCounts
-  private let report: ResultBoard.Report
+  nonisolated let base: EventBase
+  nonisolated let plan: ServerPlan
+  nonisolated let printer: Printer
+  nonisolated let report: ResultBoard.Report
+  /// How many bytes may wait for one client.
+  private let queueLimit: Int
+  private let counts: ChatCounts
 
-  private var listener: Listener?
+  var progress = ServerProgress()
   private var room = ChatRoom()
   private var visitors: [ChatRoom.Member: Visitor] = [:]
   private var effects: [ChatEffect] = []
   private var isPerforming = false
-  private var accepted = 0
-  private var outcome = TaskOutcome(connections: 0)
-  private var lastActivity = ContinuousClock.now
-  private var isEnding = false
-  private var hasReported = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
 
   init(
-    _ plan: ChatServerPlan, on base: EventBase, printer: Printer, counts: ChatCounts,
+    _ plan: ServerPlan, queueLimit: Int, on base: EventBase, printer: Printer, counts: ChatCounts,
     report: @escaping ResultBoard.Report
   ) {
     self.plan = plan
+    self.queueLimit = queueLimit
     self.base = base
     self.printer = printer
     self.counts = counts
     self.report = report
   }
 
-  nonisolated func begin() { perform { $0.listen() } }
-
-  nonisolated func stop(isInterrupted: Bool) {
-    perform { server in
-      server.outcome.isInterrupted = isInterrupted
-      server.close()
-    }
-  }
+  var clientCount: Int { visitors.count }
 
   nonisolated func end() -> [String] { [] }
 
   // MARK: - Clients come
 
-  private func listen() {
-    do {
-      let listener = try Listener(address: plan.address, backlog: 1_024)
-      self.listener = listener
-      let line = "listening on \(listener.localAddress)"
-      let isData = plan.printsAddress
-      printer.tell { isData ? $0.write(line + "\n") : $0.note(line) }
-      listener.schedule(on: base) { [self] pair, peer in assumeIsolated { $0.accept(pair, peer) } }
-      if let timeout = plan.timeout { watch(after: timeout) }
-    } catch {
-      outcome.failure = Failure(error, during: .listen)
-      close()
-    }
-  }
-
-  private func accept(_ pair: StreamPair, _ peer: SocketAddress) {
-    guard !isEnding else { return }
-    accepted += 1
-    let number = accepted
-    lastActivity = .now
+  func serve(_ pair: StreamPair, _ number: Int, _ peer: SocketAddress) {
     do {
       try plan.security?.secure(pair)
     } catch {
-      return tell(number, "\(error)")
+      tell(number, "\(error)")
+      return tellUnsecured(peer, error)
     }
     let connection = FramedConnection(pair, on: base) { [self] event in
       assumeIsolated { $0.readEvent(number, event) }
     } write: { [self] event in
       assumeIsolated { $0.writeEvent(number, event) }
     }
-    visitors[number] = Visitor(connection: connection)
+    visitors[number] = Visitor(connection: connection, peer: peer)
     room.entered(number)
     let local = pair.input.property(.localAddress)
     tell(number, "from \(peer)" + (local.map { " at \($0)" } ?? ""))
@@ -125,7 +85,7 @@ actor ChatServer: NetworkTask {
     case .opened: tell(number, "read openCompleted")
     case .frame where visitor.isLeaving: visitor.connection.reader.read(.available())
     case .frame(let line, _):
-      lastActivity = .now
+      progress.lastActivity = .now
       counts.lineCame()
       if !visitor.hasSpoken, let security = visitor.connection.pair.input.security { tell(number, security) }
       visitors[number]?.hasSpoken = true
@@ -182,7 +142,7 @@ actor ChatServer: NetworkTask {
       guard let visitor = visitors[member] else { continue }
       // Asked here: that a write did not fit would be told after those before it, to a client that reads.
       let waiting = visitor.connection.writer.queuedByteCount
-      if waiting + bytes.count > plan.queueLimit {
+      if waiting + bytes.count > queueLimit {
         slow.append((member, waiting))
       } else {
         visitor.connection.writer.write(bytes)
@@ -203,8 +163,9 @@ actor ChatServer: NetworkTask {
 
   /// One half of a connection is over.
   private func visitorEnded(_ number: Int, _ error: StreamError?, _ half: String) {
-    lastActivity = .now
+    progress.lastActivity = .now
     tell(number, error.map { "\(half) errorOccurred: \($0)" } ?? "\(half) endEncountered")
+    if let error, let visitor = visitors[number] { tellUnsecured(visitor.peer, error) }
     if error == nil { sayGoodbye(number, Self.patience) } else { finish(number, abruptly: true) }
     perform(room.left(number))
     if let visitor = visitors[number], visitor.inputIsOver, visitor.outputIsOver {
@@ -229,51 +190,16 @@ actor ChatServer: NetworkTask {
   /// Lets go of a connection.
   private func finish(_ number: Int, abruptly: Bool) {
     guard let visitor = visitors.removeValue(forKey: number) else { return }
-    outcome.connections += 1
-    outcome.count(visitor.connection)
+    progress.outcome.connections += 1
+    progress.outcome.count(visitor.connection)
     visitor.connection.close(abruptly: abruptly)
     tell(number, "closed")
     reportIfDone()
   }
 
-  // MARK: - Time and the end
-
-  private func watch(after delay: Duration) {
-    base.schedule(after: delay) { [weak self] in self?.assumeIsolated { $0.lookForActivity() } }
-  }
-
-  private func lookForActivity() {
-    guard !hasReported, let timeout = plan.timeout else { return }
-    let rest = timeout - (ContinuousClock.now - lastActivity)
-    guard rest <= .zero else { return watch(after: rest) }
-    outcome.failure = .timeLimit(during: visitors.isEmpty ? .listen : .read)
-    close()
-  }
-
-  /// Stops listening, and ends when the last connection has.
-  private func close() {
-    isEnding = true
-    listener?.close()
-    listener = nil
+  func endConnections() {
     // They all leave now, and nobody is told of another.
     room = ChatRoom()
     for number in visitors.keys.sorted() { sayGoodbye(number, Self.lastPatience) }
-    reportIfDone()
-  }
-
-  private func reportIfDone() {
-    guard isEnding, visitors.isEmpty, !hasReported else { return }
-    hasReported = true
-    report(outcome)
-  }
-
-  private nonisolated func perform(_ body: @escaping @Sendable (isolated ChatServer) -> Void) {
-    base.execute { self.assumeIsolated(body) }
-  }
-
-  private nonisolated func tell(_ number: Int, _ text: @autoclosure () -> String) {
-    guard plan.tellsEvents else { return }
-    let line = "\(number): \(text())"
-    printer.tell { $0.note(line) }
   }
 }

@@ -27,6 +27,8 @@ protocol ConnectionStreams: AnyObject {
   var attempts: [ConnectAttempt] { get }
   var peer: SocketAddress? { get }
   var local: SocketAddress? { get }
+  /// What is going on before the streams are open.
+  var openingPhase: Phase { get }
   /// What was said in plain before the connection was secured, a line an element.
   var preamble: [String] { get }
   /// What was agreed upon to secure it, in a line, once it was.
@@ -34,6 +36,7 @@ protocol ConnectionStreams: AnyObject {
 }
 
 extension ConnectionStreams {
+  var openingPhase: Phase { .connect }
   var preamble: [String] { [] }
   var security: String? { nil }
 }
@@ -133,6 +136,7 @@ private final class OwnConnection: ConnectionStreams {
   var attempts: [ConnectAttempt] { pair.input.property(.connectAttempts) ?? [] }
   var peer: SocketAddress? { pair.input.property(.remoteAddress) }
   var local: SocketAddress? { pair.input.property(.localAddress) }
+  var openingPhase: Phase { startTLS?.assumeIsolated { $0.phase } ?? .connect }
   var preamble: [String] { startTLS?.assumeIsolated { $0.transcript } ?? [] }
   var security: String? { pair.input.security }
 }

@@ -1,47 +1,33 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// The server of `echod`: listens on the network's thread, and hands connections to its threads in turn.
+// The server of `echod`: hands connections to its threads in turn.
 
 import SocketStreams
 
-/// What `echod` was asked to do.
-struct EchoServerPlan: Sendable {
-  var address: SocketAddress
-  var threads = 1
-  var connection = EchoPlan()
-  var servesOnce = false
-  /// How long nothing may happen; `nil` for ever.
-  var timeout: Duration?
-  var tellsEvents = false
-  /// Whether the line with the address is data.
-  var printsAddress = true
-}
-
 /// A listener and its connections.
-actor EchoServer: NetworkTask {
-  private nonisolated let base: EventBase
-  private nonisolated let plan: EchoServerPlan
-  private nonisolated let printer: Printer
-  private nonisolated let counts: ContextCounts
+actor EchoServer: Server {
+  nonisolated let base: EventBase
+  nonisolated let plan: ServerPlan
+  nonisolated let printer: Printer
+  nonisolated let report: ResultBoard.Report
+  private let connectionPlan: EchoPlan
+  private let servesOnce: Bool
+  private let counts: ContextCounts
   /// The loops that serve connections.
   private nonisolated let workers: EventBaseGroup
-  private let report: ResultBoard.Report
 
-  private var listener: Listener?
+  var progress = ServerProgress()
   private var connections: [Int: EchoConnection] = [:]
-  private var accepted = 0
-  private var outcome = TaskOutcome(connections: 0)
-  private var lastActivity = ContinuousClock.now
-  private var isEnding = false
-  private var hasReported = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe base.asUnownedSerialExecutor() }
 
+  /// - Parameter once: Whether it ends after the first connection.
   init(
-    _ plan: EchoServerPlan, on base: EventBase, workers: EventBaseGroup, printer: Printer,
-    counts: ContextCounts,
-    report: @escaping ResultBoard.Report
+    _ plan: ServerPlan, serving connectionPlan: EchoPlan, once: Bool, on base: EventBase,
+    workers: EventBaseGroup, printer: Printer, counts: ContextCounts, report: @escaping ResultBoard.Report
   ) {
     self.plan = plan
+    self.connectionPlan = connectionPlan
+    servesOnce = once
     self.base = base
     self.workers = workers
     self.printer = printer
@@ -49,14 +35,7 @@ actor EchoServer: NetworkTask {
     self.report = report
   }
 
-  nonisolated func begin() { perform { $0.listen() } }
-
-  nonisolated func stop(isInterrupted: Bool) {
-    perform { server in
-      server.outcome.isInterrupted = isInterrupted
-      server.end(cutting: true)
-    }
-  }
+  var clientCount: Int { connections.count }
 
   nonisolated func end() -> [String] {
     workers.stop()
@@ -64,89 +43,34 @@ actor EchoServer: NetworkTask {
     return []
   }
 
-  // MARK: - Listening
-
-  private func listen() {
-    do {
-      let listener = try Listener(address: plan.address, backlog: 1_024)
-      self.listener = listener
-      let line = "listening on \(listener.localAddress)"
-      let isData = plan.printsAddress
-      printer.tell { isData ? $0.write(line + "\n") : $0.note(line) }
-      listener.schedule(on: base) { [self] pair, peer in assumeIsolated { $0.accept(pair, peer) } }
-      if let timeout = plan.timeout { watch(after: timeout) }
-    } catch {
-      outcome.failure = Failure(error, during: .listen)
-      end(cutting: true)
-    }
-  }
-
-  private func accept(_ pair: StreamPair, _ peer: SocketAddress) {
-    guard !isEnding else { return }
-    accepted += 1
-    let number = accepted
-    lastActivity = .now
-    if plan.tellsEvents { tell("\(number): from \(peer)") }
+  func serve(_ pair: StreamPair, _ number: Int, _ peer: SocketAddress) {
+    tell(number, "from \(peer)")
     let connection = EchoConnection(
-      pair, plan.connection, on: workers.next(), counts: counts, tell: { [self] in happened(number, $0) },
-      finished: { [self] result in perform { $0.finished(number, result) } })
+      pair, connectionPlan, on: workers.next(), counts: counts, tell: { [self] in happened(number, $0) },
+      finished: { [self] result in perform { $0.finished(number, peer, result) } })
     connections[number] = connection
     connection.begin()
-    if plan.servesOnce { end(cutting: false) }
+    if servesOnce { stopListening() }
   }
+
+  func endConnections() { for connection in connections.values { connection.stop() } }
 
   private nonisolated func happened(_ number: Int, _ event: String) {
-    if plan.tellsEvents { tell("\(number): \(event)") }
-    if plan.timeout != nil { perform { $0.lastActivity = .now } }
+    tell(number, event)
+    if plan.timeout != nil { perform { $0.progress.lastActivity = .now } }
   }
 
-  private func finished(_ number: Int, _ result: EchoConnection.Outcome) {
+  private func finished(_ number: Int, _ peer: SocketAddress, _ result: EchoConnection.Outcome) {
     connections[number] = nil
-    lastActivity = .now
-    outcome.connections += 1
-    outcome.received += result.count
-    outcome.sent += result.count
+    progress.lastActivity = .now
+    progress.outcome.connections += 1
+    progress.outcome.received += result.count
+    progress.outcome.sent += result.count
+    tell(number, result.error.map { "\($0)" } ?? "done, \(result.count) bytes")
     if let error = result.error {
-      if plan.tellsEvents { tell("\(number): \(error)") }
-      if plan.servesOnce { outcome.failure = Failure(error, during: .read) }
-    } else if plan.tellsEvents {
-      tell("\(number): done, \(result.count) bytes")
+      tellUnsecured(peer, error)
+      if servesOnce { progress.outcome.failure = Failure(error, during: .read) }
     }
     reportIfDone()
   }
-
-  // MARK: - Time and the end
-
-  private func watch(after delay: Duration) {
-    base.schedule(after: delay) { [weak self] in self?.assumeIsolated { $0.lookForActivity() } }
-  }
-
-  private func lookForActivity() {
-    guard !hasReported, let timeout = plan.timeout else { return }
-    let rest = timeout - (ContinuousClock.now - lastActivity)
-    guard rest <= .zero else { return watch(after: rest) }
-    outcome.failure = .timeLimit(during: connections.isEmpty ? .listen : .read)
-    end(cutting: true)
-  }
-
-  /// Stops listening, and ends when the last connection has.
-  private func end(cutting: Bool) {
-    isEnding = true
-    listener?.close()
-    listener = nil
-    if cutting { for connection in connections.values { connection.stop() } }
-    reportIfDone()
-  }
-
-  private func reportIfDone() {
-    guard isEnding, connections.isEmpty, !hasReported else { return }
-    hasReported = true
-    report(outcome)
-  }
-
-  private nonisolated func perform(_ body: @escaping @Sendable (isolated EchoServer) -> Void) {
-    base.execute { self.assumeIsolated(body) }
-  }
-
-  private nonisolated func tell(_ line: String) { printer.tell { $0.note(line) } }
 }

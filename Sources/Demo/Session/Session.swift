@@ -9,6 +9,8 @@ struct SessionRequest: Sendable {
   let command: String
   /// Where it connects to or listens, for messages.
   let target: String
+  /// What is told before anything is done; `nil` for nothing.
+  var warning: String?
   /// How many tasks there are to wait for.
   var count = 1
   var isJSON = false
@@ -89,6 +91,7 @@ enum Session {
       any NetworkTask,
     summary: @escaping @Sendable (SessionResult) -> String
   ) throws(StreamError) -> ExitCode {
+    if let warning = request.warning { console.note(warning) }
     let socketsBefore = OpenSockets.count
     let main = try EventBase()
     let net = try startThread(request.threadName)

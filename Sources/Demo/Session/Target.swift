@@ -82,6 +82,9 @@ struct Target: Sendable {
   /// The place as messages show it: `127.0.0.1:80`, `[::1]:80`, `unix:/run/x`.
   var description: String { place.description }
 
+  /// What is told before a connection is made; `nil` for nothing.
+  var warning: String? { security?.request.warning }
+
   /// A resolver that knows the names of `--resolve`, and asks the system for others.
   private static func resolver(_ mappings: [HostMapping]) throws(UsageError) -> StaticResolver {
     for address in mappings.flatMap(\.addresses) where SocketAddress(ip: address, port: 1) == nil {

@@ -21,6 +21,7 @@ actor Transfer: NetworkTask {
   private var isOpen = false
   /// Whether bytes can go: the connection is secured, if it is to be.
   private var isReady = false
+  private var isPreambleTold = false
   private var lastProgress = ContinuousClock.now
   private var watchdog: (any LoopTimer)?
 
@@ -140,8 +141,14 @@ actor Transfer: NetworkTask {
       for attempt in streams.attempts { tell(attempt.eventLine) }
       if let address = streams.peer { tell("attempt \(address)") }
     }
-    guard plan.isVerbose else { return }
-    if let local = streams.local, !local.isUnix { tell("from \(local)") }
+    if plan.isVerbose, let local = streams.local, !local.isUnix { tell("from \(local)") }
+    tellPreamble()
+  }
+
+  /// Tells what was said in plain before, once.
+  private func tellPreamble() {
+    guard plan.isVerbose, !isPreambleTold, let streams else { return }
+    isPreambleTold = true
     for line in streams.preamble { tell(line) }
   }
 
@@ -151,10 +158,12 @@ actor Transfer: NetworkTask {
   }
 
   private func failed(_ half: String, _ error: StreamError?) {
+    tellPreamble()
     tellEvent(half, .errorOccurred)
     guard let error else { return }
     if isOfNoConsequence(error) { return finish() }
-    fail(error, during: isOpen ? (half == "read" ? .read : .write) : .connect)
+    let phase = half == "read" ? Phase.read : .write
+    fail(error, during: isOpen ? phase : streams?.openingPhase ?? .connect)
   }
 
   /// Whether the server has everything, and what it would have said is not waited for: then it may end without saying so.
@@ -299,7 +308,7 @@ actor Transfer: NetworkTask {
   }
 
   private func timeLimit() -> Failure {
-    guard isOpen else { return .timeLimit(during: .connect) }
+    guard isOpen else { return .timeLimit(during: streams?.openingPhase ?? .connect) }
     guard plan.source != nil, !outputIsDelivered, mayWrite else { return .timeLimit(during: .read) }
     let total = plan.source?.count.map { " of \($0)" } ?? ""
     return .timeLimit(during: .write, note: "taken \(outcome.sent)\(total) bytes")
@@ -314,6 +323,7 @@ actor Transfer: NetworkTask {
 
   /// Closes both halves, takes them off the loop, and lets go of everything.
   private func finish(abruptly: Bool = false) {
+    tellPreamble()
     guard let streams = streams.take() else { return }
     watchdog?.cancel()
     streams.end(abruptly: abruptly)

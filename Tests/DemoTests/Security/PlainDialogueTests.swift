@@ -83,6 +83,16 @@ struct PlainDialogueTests {
     #expect(PlainDialogue(["X"]).ended() == .fail("it ended the connection"))
   }
 
+  @Test("a reply that never ends is given up, and no more is kept of it than is allowed")
+  func endless() {
+    var dialogue = PlainDialogue(["X"])
+    _ = dialogue.start()
+    let piece = Array(String(repeating: "250-more\r\n", count: 400).utf8)
+    let step = (1...17).map { _ in dialogue.received(piece) }.last
+    #expect(step == .fail("it says more than 65536 bytes"))
+    #expect(dialogue.transcript.count == 1 + 16 * 400)
+  }
+
   @Test("the transcript has both sides, and nothing that steers a terminal")
   func transcript() {
     var dialogue = PlainDialogue(["", "X"])
@@ -90,5 +100,15 @@ struct PlainDialogueTests {
     _ = dialogue.received(Array("hi \u{1B}[2J\r\n".utf8))
     _ = dialogue.received(Array("ok\r\n".utf8))
     #expect(dialogue.transcript == ["< hi \u{FFFD}[2J", "> X", "< ok"])
+  }
+
+  @Test("what came and was not taken for a reply is shown too, a line for a line")
+  func rest() {
+    var dialogue = PlainDialogue(["X", "Y"])
+    _ = dialogue.start()
+    #expect(dialogue.received(Array("220 a\r\n22\u{7}".utf8)) == send("Y\r\n"))
+    #expect(dialogue.transcript == ["> X", "< 220 a", "> Y", "< 22\u{FFFD}"])
+    _ = dialogue.received(Array("0 b\r\n\r\n250 c\r\nd".utf8))
+    #expect(dialogue.transcript.suffix(4) == ["< 22\u{FFFD}0 b", "< ", "< 250 c", "< d"])
   }
 }

@@ -11,6 +11,9 @@ import Testing
 struct StartTLSTests {
   private let authority = ["--ca", TestCertificates.shared.certificate("root")]
   private let mail = ["--starttls", "", "--starttls", "EHLO me", "--starttls", "STARTTLS"]
+  /// What --verbose tells of the lines before a server's first answer, and of those before its last.
+  private let begun = ["< 220 mail.test", "> EHLO me"]
+  private var greeted: [String] { begun + ["< 250-mail.test", "< 250-SIZE 1000", "< 250 STARTTLS"] }
 
   private func run(_ command: String, _ port: String, _ more: [String]) -> DemoResult {
     DemoProcess([command, "127.0.0.1", port] + authority + more).wait()
@@ -48,38 +51,70 @@ struct StartTLSTests {
   @Test(
     "what a server does instead of agreeing is no connection, and the sentence says what",
     arguments: [
-      ("refuse", "it said '454 TLS not available'"), ("inject", "more bytes came in plain behind its reply"),
-      ("vanish", "it ended the connection"),
+      ("refuse", "it said '454 TLS not available'", ["> STARTTLS", "< 454 TLS not available"]),
+      (
+        "inject", "more bytes came in plain behind its reply",
+        ["> STARTTLS", "< 220 go ahead", "< 250 injected"]
+      ),
+      ("vanish", "it ended the connection", []),
     ])
-  func refused(_ mode: String, _ reason: String) throws {
+  func refused(_ mode: String, _ reason: String, _ end: [String]) throws {
     let (server, port) = try TLSServers.python(mode)
     defer { server.kill() }
     for command in ["send", "receive", "connect"] {
       let result = run(command, port, mail)
       #expect(result.code == 2 && result.output.isEmpty, "\(command): \(result.errorText)")
-      #expect(
-        result.errorLines.last
-          == "error: TLS -9800 the peer does not speak TLS properly (127.0.0.1:\(port), STARTTLS): \(reason)")
+      let error =
+        "error: TLS -9800 the peer does not speak TLS properly (127.0.0.1:\(port), STARTTLS): \(reason)"
+      #expect(result.errorLines == [error])
+      let verbose = run(command, port, mail + ["--verbose"]).errorLines
+      #expect(verbose == (mode == "vanish" ? begun : greeted + end) + [error, "sockets left: 0"])
     }
   }
 
-  @Test("a server that does not answer is given up after --timeout")
+  @Test("a server that does not answer is given up after --timeout, with what came of a line")
   func mute() throws {
     let (server, port) = try TLSServers.python("mute")
     defer { server.kill() }
-    let result = run("send", port, mail + ["--timeout", "0.5"])
+    let result = run("send", port, mail + ["--timeout", "2", "--verbose"])
     #expect(result.code == 6, "\(result.errorText)")
+    let error = "error: POSIX 110 Connection timed out (127.0.0.1:\(port), STARTTLS)"
+    #expect(result.errorLines == begun + ["< 250-mail", error, "sockets left: 0"])
+  }
+
+  @Test("a connection that breaks before both agree does so in STARTTLS")
+  func reset() throws {
+    let (server, port) = try TLSServers.python("reset")
+    defer { server.kill() }
+    let result = run("receive", port, mail + ["--verbose", "--json"])
+    #expect(result.code == 2, "\(result.errorText)")
+    let error = "error: POSIX 104 Connection reset by peer (127.0.0.1:\(port), STARTTLS)"
+    #expect(result.errorLines == begun + [error, "sockets left: 0"])
+    #expect(result.text.contains(#""phase":"STARTTLS""#), "\(result.text)")
+  }
+
+  @Test("a signal that ends it leaves what was said")
+  func interrupted() throws {
+    let (server, port) = try TLSServers.python("mute")
+    defer { server.kill() }
+    let words = ["receive", "127.0.0.1", port, "--verbose"] + authority + mail
+    let process = DemoProcess(words)
+    try server.collect { $0.contains("line EHLO me") }
+    process.send(signal: SIGINT)
+    let result = process.wait()
+    #expect(result.status == 130)
+    #expect(result.errorLines.starts(with: begun), "\(result.errorText)")
   }
 
   @Test("a closed port refuses as it does without")
   func closed() {
     let (fd, port) = SocketCalls.refusingPort()
     defer { close(fd) }
-    let result = run("send", "\(port)", mail)
+    let result = run("send", "\(port)", ["--starttls", "STLS", "--verbose"])
     #expect(result.code == 2, "\(result.errorText)")
-    #expect(
-      result.errorLines.last == "error: POSIX 111 Connection refused (127.0.0.1:\(port), connect)",
-      "\(result.errorText)")
+    // Nothing was sent, and so nothing is shown as if it had been.
+    let error = "error: POSIX 111 Connection refused (127.0.0.1:\(port), connect)"
+    #expect(result.errorLines == [error, "sockets left: 0"])
   }
 }
 

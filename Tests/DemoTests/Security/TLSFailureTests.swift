@@ -3,6 +3,7 @@
 
 #if TLS
 
+import Glibc
 import Testing
 
 @Suite("Failures over TLS", .timeLimit(.minutes(4)))
@@ -182,6 +183,32 @@ struct TLSFailureTests {
     let result = receive("1", ["--insecure"])
     #expect(result.code == 64)
     #expect(result.errorLines.first == "Error: --insecure has a use with --tls only", "\(result.errorText)")
+  }
+
+  @Test(
+    "what is wrong with a command line, or with a file, is told alone, and nothing is warned of",
+    arguments: [
+      ["send", "h", "1", "--text", "a", "--file", "b"], ["receive", "h", "1", "--json", "--output", "-"],
+      ["connect", "h", "1", "--ca", "x"], ["cfread", "h:1", "--poll", "--block"], ["chat", "h", "1"],
+      ["http10", "h", "1", "--key", "x"], ["connect", "h", "1", "--cert", "/no/such"],
+      ["send", "h", "1", "--file", "/no/such"],
+    ])
+  func alone(_ words: [String]) {
+    let result = DemoProcess(words + ["--tls", "--insecure"]).wait()
+    #expect(result.code == (words.last == "/no/such" ? 7 : 64), "\(result.errorText)")
+    #expect(result.errorLines.first?.lowercased().hasPrefix("error: ") == true, "\(result.errorText)")
+    #expect(!result.errorText.contains("warning"), "\(result.errorText)")
+  }
+
+  @Test("--insecure is warned of by each command, once and first", arguments: commands)
+  func warned(_ command: String) {
+    let (fd, port) = SocketCalls.refusingPort()
+    defer { close(fd) }
+    let result = run(command, "\(port)", ["--tls", "--insecure"])
+    #expect(result.code == 2, "\(result.errorText)")
+    let warning = "warning: nothing is checked (--insecure): anybody can be at the other end"
+    #expect(result.errorLines.first == warning, "\(result.errorText)")
+    #expect(result.errorLines.count { $0.hasPrefix("warning") } == 1, "\(result.errorText)")
   }
 }
 

@@ -88,6 +88,35 @@ struct TLSServerTests {
     #expect(send(port, []).code == 0)
   }
 
+  @Test(
+    "who could not be secured, and why, is told once with --verbose or --events, and not without",
+    arguments: ["echod", "chatd"], [[], ["--verbose"], ["--events"], ["--verbose", "--events"]])
+  func told(_ command: String, _ flags: [String]) throws {
+    let (process, port) = try TLSServers.own(command, flags)
+    defer { process.send(signal: 9) }
+    let number = try #require(UInt16(port))
+    let (plain, gone) = (SocketCalls.connect(port: number), SocketCalls.connect(port: number))
+    let (name, other) = (SocketCalls.port(of: plain), SocketCalls.port(of: gone))
+    #expect(SocketCalls.sendAll(plain, Array("GET / HTTP/1.0\r\n\r\n".utf8)))
+    // The server has hung up, or said so in TLS first.
+    _ = SocketCalls.readAll(plain, limit: 1_000)
+    close(plain)
+    if !flags.isEmpty { #expect(process.collect { $0.errorText.contains("does not speak TLS properly") }) }
+    close(gone)
+    let what = "TLS handshake: "
+    if !flags.isEmpty { #expect(process.collect { $0.errorLines.count { $0.contains(what) } > 1 }) }
+    // One that is served is told nothing of.
+    _ = send(port, [])
+    process.send(signal: 15)
+    let lines = process.wait().errorLines
+    let told = lines.filter { $0.contains(what) }
+    #expect(told.count == (flags.isEmpty ? 0 : 2), "\(lines)")
+    guard flags == ["--verbose"] else { return }
+    let start = "127.0.0.1:\(name): TLS handshake: the peer does not speak TLS properly (TLS -9800"
+    #expect(told.first?.hasPrefix(start) == true, "\(told)")
+    #expect(told.last?.hasPrefix("127.0.0.1:\(other): TLS handshake: ") == true, "\(told)")
+  }
+
   @Test("with --once a client that is not secured is how the server ends")
   func once() throws {
     let (process, port) = try TLSServers.own("echod", "--once")

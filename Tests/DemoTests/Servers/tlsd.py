@@ -5,6 +5,7 @@
 import argparse
 import socket
 import ssl
+import struct
 import sys
 import threading
 
@@ -114,14 +115,23 @@ def vanish(connection):
 
 
 def mute(connection):
-    """Never answers a line."""
+    """Never ends an answer."""
     connection.sendall(b"220 mail.test\r\n")
-    read_all(connection)
+    for line in lines(connection):
+        say("line", line)
+        connection.sendall(b"250-mail")
+
+
+def reset(connection):
+    """Breaks the connection instead of agreeing."""
+    connection.sendall(b"220 mail.test\r\n")
+    next(lines(connection))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 MODES = {
     mode.__name__: mode
-    for mode in [echo, sink, rude, hello, cut, silent, http, mail, refuse, inject, vanish, mute]
+    for mode in [echo, sink, rude, hello, cut, silent, http, mail, refuse, inject, vanish, mute, reset]
 }
 
 

@@ -34,6 +34,10 @@ enum TLSServers {
 
   /// `echod`, or another server of the program's, with the certificate for localhost.
   static func own(_ command: String, _ more: String...) throws -> (process: DemoProcess, port: String) {
+    try own(command, more)
+  }
+
+  static func own(_ command: String, _ more: [String]) throws -> (process: DemoProcess, port: String) {
     let words = [command, "--tls-cert", made.certificate("localhost"), "--tls-key", made.key("localhost")]
     let process = DemoProcess(words + more)
     #expect(process.collect { $0.output.contains(UInt8(ascii: "\n")) })
