@@ -191,7 +191,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if transport.isSecuring { writer?.transportSignalled() }
+    if transport.isSecuring || transport.awaitsArrivals { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }

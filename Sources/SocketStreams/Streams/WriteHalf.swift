@@ -137,7 +137,9 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
   var canAcceptBytes: Bool {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
-      if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor || sink.isSecuring {
+      if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor || sink.isSecuring
+        || sink.awaitsArrivals
+      {
         // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can, or the peer.
         drain()
         if lifecycle.status != .open { transportSignalled() }
