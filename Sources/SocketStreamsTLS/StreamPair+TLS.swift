@@ -17,11 +17,16 @@ extension StreamPair {
   /// once, which reads the system's roots if they are not known yet. Setting `StreamProperty.tlsSettings` does the same,
   /// and tells only whether it worked.
   ///
+  /// Who is the client of TLS need not be who connected: a pair made for a host takes settings for a server, and an accepted
+  /// one those for a client, which then have to name the peer.
+  ///
   /// Securing a pair again in the same way changes nothing.
   /// - Throws: `StreamError.TLS.badSettings` and its like if the settings cannot be used;
   ///   `StreamError.Misuse.unreadBytes` if plain bytes were taken in that nobody has read, which may be an attack;
   ///   `StreamError.Misuse.secured` if the pair is being secured in another way; `StreamError.Misuse.busy` while bytes are
-  ///   lent; `StreamError.Misuse.notOpen` after a close or a failure; `StreamError.Misuse.unsupported` for pairs in memory.
+  ///   lent; `StreamError.Misuse.notOpen` after a close or a failure, and on an open pair whose write stream is closed or
+  ///   whose read stream is at its end, since a handshake needs both directions; `StreamError.Misuse.unsupported` for
+  ///   pairs in memory.
   ///
   /// Corresponds to setting `kCFStreamPropertySSLSettings`.
   public func startTLS(_ settings: TLSSettings) throws(StreamError) { try secure(with: settings) }

@@ -30,11 +30,16 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// How much the engine has said by itself, as the peer asked for it, since the queue was empty: a peer that asks and
   /// does not read would have it grow for ever.
   private var unreadAnswers = 0
+  /// How many more secured bytes this call takes from a descriptor, on which a peer could have more and more that is no data:
+  /// the rest comes with its next event. What a transport has in memory has an end.
+  private var allowance = 0
   // The listener owns this transport.
   private unowned let listener: any SecurityListener
 
   /// The most that one write secures, if the wire takes it all; others want the lock, too.
   private static let burst = 16 * largestSecuredPiece
+  /// The most that one call takes from a descriptor, but for the read that goes beyond it: more than a record has.
+  private static let arrival = 2 * largestSecuredPiece
 
   init(
     _ wire: any StreamTransport, _ engine: any SecurityEngine, _ settings: any SecuritySettings,
@@ -57,7 +62,10 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   /// Whether plain bytes can go, after going on with the handshake as far as it gets.
   @inline(__always)
-  private func isSecured() -> Bool { stage == .secured || goesOn() }
+  private func isSecured() -> Bool {
+    allowance = SecuredTransport.arrival
+    return stage == .secured || goesOn()
+  }
 
   @inline(never)
   private func goesOn() -> Bool {
@@ -116,6 +124,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }
+    allowance = SecuredTransport.arrival
     if stage == .secured, let engine, case .failed = engine.peek(), let last = engine.failure,
       last.isPeersWord
     {
@@ -128,10 +137,12 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
     if unreadAnswers > SecuredTransport.burst { return .failed(Errno.noBuffers) }
+    guard allowance > 0 else { return .wouldBlock }
     let result = wire.receive(into: &buffer)
     switch result {
     case .end, .failed: isWireOver = true
-    case .bytes, .wouldBlock: break
+    case .bytes(let count): if wire.usesDescriptor { allowance -= count }
+    case .wouldBlock: break
     }
     return result
   }
@@ -178,17 +189,12 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     (engine?.holdsInput ?? false) || wire.holdsArrivals
   }
 
-  func watchArrivals(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
-    wire.watchArrivals(watch, on: loop, for: half)
-  }
-
-  func stopReceiving() { wire.stopReceiving() }
-
   // MARK: - Sending
 
-  var limits: FlowLimits { wire.limits }
-  func setLimits(_ limits: FlowLimits) { wire.setLimits(limits) }
-  var queuedCount: Int { plainCount + wire.queuedCount }
+  /// An end that cannot be said yet waits, too.
+  var queuedCount: Int { plainCount + wire.queuedCount + (owesEnd ? 1 : 0) }
+
+  private var owesEnd: Bool { isFinishing && stage == .secured && !isIncomplete && !engineCanSend }
 
   /// How many plain bytes are secured at once: as many as one piece may have and the limit allows, if there is one.
   private var pieceSize: Int {
@@ -207,11 +213,17 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   var acceptsBytes: Bool { failure != nil || stage == .secured && hasRoom }
 
+  /// Goes on with what the peer says to the engine itself, if bytes can only go behind that.
+  private func catchUp() {
+    if let engine, !engine.canSend { _ = engine.peek() }
+  }
+
   func send(_ bytes: RawSpan) -> IOResult {
     guard isSecured() else {
       isBlocked = failure == nil
       return unsecured
     }
+    catchUp()
     var taken = 0
     let most = min(bytes.byteCount, SecuredTransport.burst)
     while taken < most, hasRoom {
@@ -264,7 +276,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     }
     if plainCount == 0 {
       plain = nil
-      if isFinishing, !isIncomplete { engine?.finishSending() }
+      if isFinishing, !isIncomplete {
+        // Maybe the rest has come by now.
+        catchUp()
+        engine?.finishSending()
+      }
     }
     return nil
   }
@@ -276,7 +292,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
       return wire.queuedCount > 0 ? wire.drain() : .wouldBlock
     }
     if let wireFailure { return .failed(wireFailure) }
-    if let engine, !engine.canSend { _ = engine.peek() }
+    catchUp()
     let result = wire.drain()
     if case .failed(let code) = result {
       wireFailed(code)
@@ -289,16 +305,11 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
 
-  func watchRoom(_ watch: Watch, on loop: EventLoop, for half: EventTarget) {
-    wire.watchRoom(watch, on: loop, for: half)
-  }
-
   func prepareToFinish() {
+    allowance = SecuredTransport.arrival
     isFinishing = true
     passPlain()
   }
-
-  func finishSending() { wire.finishSending() }
 
   func dropQueue() {
     if queuedCount > 0 { isIncomplete = true }
@@ -308,14 +319,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     wire.dropQueue()
   }
 
-  // MARK: - As the transport below
-
-  func open() -> Opening { wire.open() }
-  func attach(_ descriptor: Int32, on base: EventBase?) { wire.attach(descriptor, on: base) }
-  var descriptor: Int32? { wire.descriptor }
-  var hasSocket: Bool { wire.hasSocket }
-  var usesDescriptor: Bool { wire.usesDescriptor }
-  func listen(_ listener: any TransportListener) {}
+  // MARK: - The end
 
   /// The peer's word that it is done is not the end of the wire, on which more may come: a plain close over that would be a
   /// reset.

@@ -44,7 +44,8 @@ package protocol SecurityEngine: AnyObject, Sendable {
   var canSend: Bool { get }
   /// Secures all of `bytes`, at most ``largestSecuredPiece`` of them. `.bytes` or `.failed`.
   func send(_ bytes: RawSpan) -> IOResult
-  /// Tells the peer that no more is sent. Does nothing before the handshake is done, after a failure, or twice.
+  /// Tells the peer that no more is sent. Does nothing before the handshake is done, while bytes cannot be sent, after a
+  /// failure, or twice.
   func finishSending()
   /// Why the engine stopped; `nil` while it works.
   var failure: StreamError? { get }
@@ -62,7 +63,8 @@ package let largestSecuredPiece = 16_384
 
 /// Whom a pair was made to connect to.
 package struct SecurityTarget: Hashable, Sendable {
-  /// The host's name, or an address as text; `nil` for sockets that were there before the pair.
+  /// The host as the pair was given it, a name or an address that may stand in brackets; `nil` for sockets that were
+  /// there before the pair.
   package let host: String?
   /// `nil` if there is none.
   package let port: UInt16?

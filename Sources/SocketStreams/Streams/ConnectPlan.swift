@@ -23,11 +23,10 @@ final class ConnectPlan: @unchecked Sendable {
 
   var host: String? { if case .host(let host, _) = target { host } else { nil } }
 
-  /// Who the peer is said to be: the host without brackets, or the address as text without its port; `nil` for a path.
+  /// Who the peer is said to be: the host as it was given, or the address as text without its port; `nil` for a path.
   var peerName: String? {
     switch target {
-    case .host(let host, _):
-      host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    case .host(let host, _): host
     case .address(let address): address.ip
     }
   }

@@ -35,13 +35,15 @@ extension Endpoint: SecurityListener {
       guard secured.settings.isSame(as: settings) else { throw .misuse(.secured, "start TLS") }
       return false
     }
-    guard !hasFailed, reader.map({ !$0.isGone }) ?? writer.map({ !$0.isGone }) ?? false else {
-      throw .misuse(.notOpen, "start TLS")
-    }
+    let isInUse = reader?.isGone == false || writer?.isGone == false
+    guard !hasFailed, isInUse, !isConnected || canAgree else { throw .misuse(.notOpen, "start TLS") }
     if reader?.isLending == true { throw .misuse(.busy, "start TLS") }
     if let reader, reader.leftoverCount > 0 { throw .misuse(.unreadBytes, "start TLS") }
     return true
   }
+
+  /// Whether both directions of the connection are there, as a handshake needs them. The owner's read stream need not be.
+  private var canAgree: Bool { writer?.isGone == false && reader?.lifecycle.status != .atEnd }
 
   /// The lock is held.
   private func install(_ secured: SecuredTransport) {
@@ -118,8 +120,9 @@ extension Endpoint: SecurityListener {
 
 extension StreamPair {
   /// Secures both directions: with the next byte if the pair is open, else as soon as it is connected.
-  /// - Throws: `unsupported` for pairs in memory, `notOpen` for one that is closed or has failed, `secured` for one that is
-  ///   being secured in another way, `unreadBytes` if bytes have come that were not read; or what the settings lack.
+  /// - Throws: `unsupported` for pairs in memory, `notOpen` for one that is closed or has failed, or whose connection has
+  ///   ended in one direction, `secured` for one that is being secured in another way, `unreadBytes` if bytes have come
+  ///   that were not read; or what the settings lack.
   package func secure(with settings: any SecuritySettings) throws(StreamError) {
     try input.half.endpoint.secure(with: settings)
   }

@@ -194,7 +194,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if isSecured, transport.isSecuring { writer?.transportSignalled() }
+    if isSecured, transport.isSecuring || transport.awaitsArrivals { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }

@@ -28,6 +28,7 @@ extension WriteHalf {
   private func drainIfPolled() {
     let transport = endpoint.transport
     if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked) || transport.isSecuring
+      || transport.awaitsArrivals
     {
       drain()
     }

@@ -140,7 +140,9 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
     endpoint.lock.withLock {
       guard lifecycle.status == .open else { return false }
       if endpoint.isClear { return true }
-      if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor || sink.isSecuring {
+      if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor
+        || endpoint.isSecured && (sink.isSecuring || sink.awaitsArrivals)
+      {
         // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can, or the peer.
         drain()
         if lifecycle.status != .open { transportSignalled() }

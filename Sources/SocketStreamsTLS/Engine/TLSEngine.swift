@@ -151,7 +151,8 @@ final class TLSEngine: SecurityEngine, @unchecked Sendable {
   }
 
   func finishSending() {
-    guard isConnected, failure == nil, !hasFinishedSending else { return }
+    // OpenSSL says nothing of the end amid a message of the peer's, and does not do it later by itself.
+    guard isConnected, failure == nil, !hasFinishedSending, !connection.isAmidMessage else { return }
     hasFinishedSending = true
     connection.shutDown()
   }

@@ -17,7 +17,7 @@ struct PeerName: Hashable, Sendable {
   ///   is an address in a short or wrong form, which is no name to send.
   init?(_ text: String) {
     let address = Self.withoutZone(text)
-    if SocketAddress(ip: address, port: 0) != nil {
+    if !address.hasPrefix("["), SocketAddress(ip: address, port: 0) != nil {
       self.text = address
       isAddress = true
       return

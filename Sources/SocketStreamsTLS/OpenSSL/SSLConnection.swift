@@ -28,8 +28,8 @@ final class SSLConnection: @unchecked Sendable {
   /// Why a call failed; `nil` as long as none did.
   private(set) var failure: TLSFailure?
 
-  // The wire owns the engine that owns this connection, and is held while it calls them.
-  private unowned(unsafe) var wire: (any SecurityWire)?
+  // The wire owns the engine that owns this connection, and only it calls them.
+  private unowned var wire: (any SecurityWire)?
   private var wireError: Int32 = 0
   private(set) var hasWireEnded = false
   /// Whether the wire may be asked for more. Not once a call has something to give out.
@@ -55,7 +55,7 @@ final class SSLConnection: @unchecked Sendable {
   deinit { unsafe SSL_free(ssl) }
 
   /// Sets the wire, once. It outlives this connection.
-  func attach(to wire: any SecurityWire) { unsafe self.wire = wire }
+  func attach(to wire: any SecurityWire) { self.wire = wire }
 
   // MARK: - Calls
 
@@ -124,7 +124,7 @@ final class SSLConnection: @unchecked Sendable {
   // MARK: - The wire, for the BIO
 
   func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
-    guard mayAskWire, let wire = unsafe wire else { return .wouldBlock }
+    guard mayAskWire, let wire else { return .wouldBlock }
     let result = wire.receiveSecured(into: &buffer)
     switch result {
     case .bytes: isDrained = false
@@ -135,7 +135,7 @@ final class SSLConnection: @unchecked Sendable {
     return result
   }
 
-  func sendSecured(_ bytes: RawSpan) { unsafe wire?.sendSecured(bytes) }
+  func sendSecured(_ bytes: RawSpan) { wire?.sendSecured(bytes) }
 
   // MARK: - Outcomes
 

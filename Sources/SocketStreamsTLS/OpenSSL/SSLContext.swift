@@ -16,10 +16,10 @@ final class SSLContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
   /// Makes a context; ``SSLContextCache`` spares that for settings in use.
+  /// - Parameter settings: Passed `check()`, with the parts that a context need not know.
   /// - Throws: `StreamError.TLS.badSettings`, or `StreamError.TLS.badCertificate` for an identity that OpenSSL
   ///   finds too weak.
   init(_ settings: TLSSettings) throws(StreamError) {
-    try settings.check()
     OpenSSLLibrary.prepare()
     ErrorQueue.clear()
     guard let made = unsafe SSL_CTX_new(TLS_method()) else {
@@ -61,21 +61,32 @@ final class SSLContext: @unchecked Sendable {
   private func setCiphers(_ settings: TLSSettings) throws(StreamError) {
     // Ciphers without certificates would pass by all that verifies them, or looks for a pinned key; on a server too.
     let isAnybodyWelcome = settings.verification == .dangerouslyNone && settings.pinnedKeys.isEmpty
-    let exception = isAnybodyWelcome ? "" : ":!aNULL"
+    // Those that encrypt nothing are in many of the names for several: `ECDHE` has some.
+    let exception = isAnybodyWelcome ? ":!eNULL" : ":!eNULL:!aNULL"
     if let list = settings.ciphers, unsafe SSL_CTX_set_cipher_list(pointer, list + exception) != 1 {
       throw .badSettings("the list of ciphers \"\(list)\" names none: \(ErrorQueue.takeReason())")
     }
-    guard let list = settings.cipherSuites else { return }
-    // 3.0: SSL_CTX_set_ciphersuites passes over what it does not know.
-    guard unsafe SSL_CTX_set_ciphersuites(pointer, list) == 1,
-      list.split(separator: ":", omittingEmptySubsequences: false).allSatisfy({ hasCipher(String($0)) })
-    else { throw .badSettings("not all of the cipher suites \"\(list)\" exist") }
+    if let list = settings.cipherSuites {
+      // 3.0: SSL_CTX_set_ciphersuites passes over what it does not know.
+      guard unsafe SSL_CTX_set_ciphersuites(pointer, list) == 1,
+        list.split(separator: ":", omittingEmptySubsequences: false).allSatisfy({ hasCipher(String($0)) })
+      else { throw .badSettings("not all of the cipher suites \"\(list)\" exist") }
+    }
+    // Suites of TLS 1.3 that encrypt nothing are known since 3.4; and the system's configuration may have a list, too.
+    if let name = plainCipher { throw .badSettings("the cipher \(name) encrypts nothing") }
   }
 
   private func hasCipher(_ name: String) -> Bool {
     unsafe OpenSSLList.elements(of: SSL_CTX_get_ciphers(pointer)).contains {
       unsafe String(cString: SSL_CIPHER_get_name($0)) == name
     }
+  }
+
+  /// One of the ciphers that leave the bytes as they are.
+  private var plainCipher: String? {
+    unsafe OpenSSLList.elements(of: SSL_CTX_get_ciphers(pointer))
+      .first { unsafe SSL_CIPHER_get_bits($0, nil) == 0 }
+      .map { unsafe String(cString: SSL_CIPHER_get_name($0)) }
   }
 
   private func use(_ keys: IdentityKeys) throws(StreamError) {

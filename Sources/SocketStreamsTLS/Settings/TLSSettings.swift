@@ -55,7 +55,7 @@ public struct TLSSettings: Hashable, Sendable {
     public static func only(_ certificates: [TLSCertificate]) -> Roots {
       Roots(areSystems: false, own: certificates)
     }
-    /// The system's, and these.
+    /// The system's, and these, as if they were the only ones: an intermediate, too, is trusted by itself.
     public static func systemAnd(_ certificates: [TLSCertificate]) -> Roots {
       Roots(areSystems: true, own: certificates)
     }
@@ -110,8 +110,9 @@ public struct TLSSettings: Hashable, Sendable {
   /// Both versions correspond to `kCFStreamSSLLevel`.
   public var maximumVersion: TLSVersion?
   /// The ciphers for TLS 1.2 and below as an OpenSSL cipher list, for instance `"ECDHE+AESGCM"`; `nil`, the default,
-  /// is OpenSSL's own choice. A server's order decides, but for clients that want ChaCha20 first. Unless verification
-  /// is off and no key pinned, ciphers without certificates are never used.
+  /// is OpenSSL's own choice. A server's order decides, but for clients that want ChaCha20 first. Ciphers
+  /// that encrypt nothing (`eNULL`) are never used, nor are, unless verification is off and no key pinned, those without
+  /// certificates.
   public var ciphers: String?
   /// The cipher suites for TLS 1.3, as their names with colons between; `nil`, the default, is OpenSSL's own choice.
   public var cipherSuites: String?

@@ -42,7 +42,7 @@ struct PeerNameTests {
     "what OpenSSL would take for another name, or DNS for none, is no name",
     arguments: [
       "", ".", ".example.test", "a..b", "example.test..", "a b", "bücher.example", "*.example.test", "a\0.b",
-      "a\n", "[::1",
+      "a\n", "[::1", "[[::1]]",
       "a:80", "::1::", String(repeating: "a", count: 64), String(repeating: "a.", count: 127) + "a.",
     ])
   func refused(text: String) {

@@ -103,6 +103,11 @@ struct ContextTrustTests {
   func system() throws {
     #expect(try verify("localhost", roots: .system) != X509_V_OK)
     #expect(try verify("localhost", roots: .systemAnd([TestCertificates.shared.root()])) == X509_V_OK)
+    // J10
+    for (server, trusted) in [("by-intermediate", "intermediate"), ("localhost", "localhost")] {
+      let roots = TLSSettings.Roots.systemAnd([try TestCertificates.shared.x509(trusted)])
+      #expect(try verify(server, roots: roots) == X509_V_OK)
+    }
   }
 
   // J3

@@ -2,6 +2,7 @@
 
 #if TLS
 
+import COpenSSL
 import SocketStreams
 import Testing
 
@@ -95,6 +96,25 @@ struct ContextVersionTests {
     #expect(made.client.peerChain.isEmpty)
     server.verification = .full
     expectFault("\"aNULL:@SECLEVEL=0\" names none", code: .badSettings) { try SSLContext(server) }
+  }
+
+  // J11
+  @Test("ciphers that encrypt nothing are for nobody, whatever the list says", arguments: [true, false])
+  func plain(isVerified: Bool) throws {
+    var client = try TLSSettings.trusting()
+    if !isVerified { client.verification = .dangerouslyNone }
+    client.ciphers = "NULL-SHA256:eNULL:@SECLEVEL=0"
+    expectFault("names none", code: .badSettings) { try SSLContext(client) }
+    for list in ["ECDHE:@SECLEVEL=0", "ALL:eNULL:@SECLEVEL=0", "kRSA:COMPLEMENTOFALL"] {
+      client.ciphers = list
+      let context = try SSLContext(client)
+      let ciphers = OpenSSLList.elements(of: SSL_CTX_get_ciphers(context.pointer))
+      #expect(!ciphers.isEmpty && ciphers.allSatisfy { SSL_CIPHER_get_bits($0, nil) > 0 })
+      withExtendedLifetime(context) {}
+    }
+    // Only OpenSSL 3.4 and later know it.
+    client.cipherSuites = "TLS_SHA256_SHA256"
+    expectFault("TLS_SHA256_SHA256", code: .badSettings) { try SSLContext(client) }
   }
 }
 

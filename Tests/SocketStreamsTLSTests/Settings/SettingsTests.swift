@@ -63,7 +63,7 @@ struct SettingsCheckTests {
     var settings = settings
     change(&settings)
     expectFault(detail, code: .badSettings, operation: "TLS settings", at: location) {
-      try SSLContext(settings)
+      try SSLContextCache(limit: 1).context(for: settings)
     }
   }
 

@@ -145,6 +145,38 @@ struct SecuredRegressions {
     mine.close()
   }
 
+  // J13
+  @Test("an open pair that has ended in one direction cannot be secured: nobody could agree any more")
+  func refusedHalves() throws {
+    let refusal = StreamError.misuse(.notOpen, "start TLS")
+    let (mine, other) = try StreamPair.connected()
+    mine.open()
+    other.open()
+    mine.output.close()
+    #expect(throws: refusal) { try mine.secure(with: ToySettings()) }
+    #expect(try readToEnd(other.input) == [])
+    #expect(throws: refusal) { try other.secure(with: ToySettings()) }
+    #expect(!other.output.setProperty(StreamProperty<ToySettings>(.securitySettings), to: ToySettings()))
+    // It goes on in the clear.
+    #expect(try other.output.write([5]) == 1)
+    #expect(mine.input.waitUntilReady(timeout: .seconds(5)))
+    #expect(try readSome(mine.input, 1) == [5])
+  }
+
+  @Test("an open pair whose read stream is closed is secured, to write only")
+  func writesOnly() throws {
+    let (mine, other) = try StreamPair.connected()
+    mine.open()
+    mine.input.close()
+    try mine.secure(with: ToySettings())
+    try other.secure(with: ToySettings())
+    other.open()
+    #expect(mine.output.waitUntilReady(timeout: .seconds(5)))
+    #expect(try mine.output.write([5]) == 1)
+    #expect(other.input.waitUntilReady(timeout: .seconds(5)))
+    #expect(try readSome(other.input, 1) == [5])
+  }
+
   private func pairAndDescriptor() throws -> (StreamPair, Int32) {
     var ends: [Int32] = [0, 0]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
