@@ -57,7 +57,7 @@ struct PeersTests {
     server.process.expect("hello")
     server.type("r")
     let failure = client.readFailure()
-    #expect(failure != nil)
+    #expect(failure?.tls == .peerHandshakeFailure, "\(String(describing: failure))")
     server.process.expect("no renegotiation")
   }
 

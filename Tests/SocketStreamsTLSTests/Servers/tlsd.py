@@ -91,8 +91,13 @@ def rude(tls):
 
 
 def stay(tls):
-    """Reads to the end, and neither answers it nor ends the connection."""
+    """Sends, reads to the end, tells how the connection below ends, and does not end it itself."""
+    send(tls)
     take(tls)
+    try:
+        say("below:", "more" if tls.connection.recv(1) else "end")
+    except ConnectionResetError:
+        say("below:", "reset")
     threading.Event().wait()
 
 

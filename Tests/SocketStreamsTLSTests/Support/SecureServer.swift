@@ -108,11 +108,12 @@ final class SecureServer: Sendable {
       let hasGreeted = Shared(false)
       pair.input.setClient(.all) { [weak output = pair.output] input, event in
         guard let output else { return }
+        // A client that goes at once is heard of with its end only.
+        Self.greet(input, hasGreeted, log)
         switch event {
         case .openCompleted, .canAcceptBytes: break
         case .hasBytesAvailable:
           if input.property(.tlsPeer) == nil { return Self.upgrade(input, output, settings) }
-          Self.greet(input, hasGreeted, log)
           Self.pump(input, output, service, log)
         case .endEncountered, .errorOccurred:
           // Both halves, before the list lets go of them.
@@ -123,8 +124,9 @@ final class SecureServer: Sendable {
       }
       pair.output.setClient([.canAcceptBytes]) { [weak input = pair.input] output, _ in
         guard let input, input.property(.tlsPeer) != nil else { return }
-        let isFirst = Self.greet(output, hasGreeted, log)
-        if isFirst, case .sends(let bytes) = service {
+        Self.greet(output, hasGreeted, log)
+        // Told once, since it closes then.
+        if case .sends(let bytes) = service {
           try? output.write(moving: StreamBuffer(bytes))
           output.close()
         }
@@ -138,13 +140,10 @@ final class SecureServer: Sendable {
   }
 
   /// Notes what was agreed upon, before anything is answered.
-  /// - Returns: Whether this is the first that is heard of it.
-  @discardableResult
-  private static func greet(_ stream: SocketStream, _ hasGreeted: Shared<Bool>, _ log: Shared<Log>) -> Bool {
-    guard !hasGreeted.value, let peer = stream.property(.tlsPeer) else { return false }
+  private static func greet(_ stream: SocketStream, _ hasGreeted: Shared<Bool>, _ log: Shared<Log>) {
+    guard !hasGreeted.value, let peer = stream.property(.tlsPeer) else { return }
     hasGreeted.with { $0 = true }
     log.with { $0.peers.append(peer) }
-    return true
   }
 
   private static func upgrade(_ input: ReadStream, _ output: WriteStream, _ settings: TLSSettings) {
