@@ -57,16 +57,18 @@ struct FoundByTrying {
     #expect(ERR_peek_error() == 0)
   }
 
-  @Test("damaged files of every kind are refused, or read, and never more")
-  func damagedFiles() throws {
-    var random = SystemRandomNumberGenerator()
+  @Test(
+    "damaged files of every kind are refused, or read, and never more",
+    arguments: scriptSeeds(isSanitized ? 1 : 4))
+  func damagedFiles(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
     let certificates = TestCertificates.shared
     let sources = [
       (certificates.bytes("localhost.pem"), certificates.bytes("localhost.key")),
       (certificates.bytes("localhost.p12"), certificates.bytes("localhost.p12")),
     ]
     let der = try TLSCertificate.certificates(inFile: certificates.certificate("localhost"))[0].der
-    for _ in 0..<(isSanitized ? 200 : 2_000) {
+    for _ in 0..<(isSanitized ? 100 : 250) {
       for (certificate, key) in sources {
         var (first, second) = (certificate, key)
         for _ in 0..<Int.random(in: 1...4, using: &random) {

@@ -103,7 +103,7 @@ struct TLSFailureTests {
   // J8
   @Test("a server that requires a certificate lets nobody in without one, or with a stranger's")
   func clientCertificate() throws {
-    let (server, port) = try TLSServers.python("hello", "localhost", "--ca", made.certificate("root"))
+    let (server, port) = try TLSServers.python("hello", clients: "root")
     defer { server.kill() }
     // The refusal may come together with a reset, and which is seen first is a matter of chance.
     for _ in 1...5 {
@@ -121,7 +121,7 @@ struct TLSFailureTests {
   // G11
   @Test("a connection that is cut keeps what came, and is an error that says so")
   func cut() throws {
-    let (server, port) = try TLSServers.python("cut")
+    let (server, port) = try TLSServers.python("cut", "localhost", "--text", "partial\n")
     defer { server.kill() }
     let result = receive(port, trusted)
     #expect(result.code == 3 && result.text == "receive: partial\n", "\(result.errorText)")
@@ -132,7 +132,7 @@ struct TLSFailureTests {
 
   @Test("a file that was not taken whole when the connection is cut was not sent")
   func cutWhileSending() throws {
-    let (server, port) = try TLSServers.python("cut")
+    let (server, port) = try TLSServers.python("cut", "localhost", "--text", "partial\n")
     defer { server.kill() }
     let folder = TemporaryFolder()
     try TextFile.write([UInt8](repeating: 0, count: 20_000_000), to: folder.file("f"))

@@ -3,27 +3,29 @@
 
 import Glibc
 
-/// One run of nginx.
+/// One run of nginx, with one server or several.
 final class Nginx {
-  let port: UInt16
-  /// Holds the port for nginx, which shares it: this socket does not listen, so all connections are nginx's.
-  private let reservation: Int32
+  /// Where each of its servers listens on 127.0.0.1.
+  let ports: [UInt16]
+  var port: UInt16 { ports[0] }
+  /// Hold the ports for nginx, which shares them: these sockets do not listen, so all connections are nginx's.
+  private let reservations: [RefusedPort]
   private let folder = TemporaryFolder()
   private let server: ServerProcess
   private let root: String
 
-  init() throws {
-    (reservation, port) = SocketCalls.reservePort()
+  /// - Parameter servers: What each server's block has besides the folder; `PORT` stands for address and port.
+  init(_ servers: [String] = ["listen PORT;"]) throws {
+    reservations = try servers.map { _ in try RefusedPort(isShared: true) }
+    ports = reservations.map(\.port)
     root = folder.folder("www")
-    try TextFile.write(Self.configuration(folder.path, port), to: folder.file("nginx.conf"))
+    let blocks = zip(servers, ports).map { "  server { \($0.replacing("PORT", with: "127.0.0.1:\($1)")) }" }
+    try TextFile.write(Self.configuration(folder.path, blocks), to: folder.file("nginx.conf"))
     server = try ServerProcess("nginx", ["-p", folder.path, "-c", "nginx.conf"])
-    try server.acceptConnections(on: port)
+    for port in ports { try server.acceptConnections(on: port, seconds: 60) }
   }
 
-  deinit {
-    server.kill()
-    close(reservation)
-  }
+  deinit { server.kill() }
 
   /// Serves `bytes` as `name`.
   func serve(_ name: String, _ bytes: [UInt8]) throws { try TextFile.write(bytes, to: root + "/" + name) }
@@ -35,7 +37,7 @@ final class Nginx {
   }
 
   /// A process of its own, with nothing outside `folder`.
-  private static func configuration(_ folder: String, _ port: UInt16) -> String {
+  private static func configuration(_ folder: String, _ servers: [String]) -> String {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
       "  \($0)_temp_path \(folder)/\($0);"
     }
@@ -50,8 +52,8 @@ final class Nginx {
         access_log off;
         default_type application/octet-stream;
         types { text/html html; image/png png; }
-      \(temporary.joined(separator: "\n"))
-        server { listen 127.0.0.1:\(port) reuseport; root \(folder)/www; }
+        root \(folder)/www;
+      \((temporary + servers).joined(separator: "\n"))
       }
 
       """

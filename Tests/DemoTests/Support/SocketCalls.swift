@@ -19,16 +19,6 @@ enum SocketCalls {
     return fd
   }
 
-  /// A socket that holds a free port of 127.0.0.1 for a server that shares it, by SO_REUSEPORT, and the port.
-  static func reservePort() -> (fd: Int32, port: UInt16) {
-    let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var isShared: Int32 = 1
-    let size = socklen_t(MemoryLayout<Int32>.size)
-    precondition(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &isShared, size) == 0, "SO_REUSEPORT: \(errno)")
-    withAddress(port: 0) { precondition(bind(fd, $0, $1) == 0, "bind: \(errno)") }
-    return (fd, port(of: fd))
-  }
-
   /// A connection to a port of 127.0.0.1, or -1.
   static func connect(port: UInt16, hasSmallBuffers: Bool = false) -> Int32 {
     let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -12,14 +12,13 @@ enum TLSServers {
   private static let made = TestCertificates.shared
 
   /// `Servers/tlsd.py`, which treats each connection in the way that `mode` says, with a certificate of the tests'.
+  /// - Parameter clients: The certificate of the authority of which clients have to show one.
   static func python(
-    _ mode: String, _ certificate: String = "localhost", _ more: String...
+    _ mode: String, _ certificate: String = "localhost", clients: String? = nil, _ more: String...
   ) throws -> (server: ServerProcess, port: String) {
-    let folders = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2)
-    let script = folders.joined(separator: "/") + "/Servers/tlsd.py"
-    let words = ["-u", script, mode, made.certificate(certificate), made.key(certificate)] + more
-    let server = try ServerProcess(ServerProcess.python, words)
-    return (server, String(try server.number(after: "port ")))
+    let asking = clients.map { ["--clients", "required", "--ca", made.certificate($0)] } ?? []
+    let server = try PythonServer(mode, certificate, options: asking + more)
+    return (server.process, String(server.port))
   }
 
   /// `openssl s_server`, which sends back each line in reverse.

@@ -44,15 +44,15 @@ struct CertificateTests {
     #expect(
       pair.secure(
         settings([(kCFStreamSSLIsServer, kCFBooleanTrue), (kCFStreamSSLCertificates, array(form.elements))])))
-    let client = try LateTLSPeer(.trusting(peerName: "localhost"))
-    client.begin(on: sockets.second, .sends(Array("hello".utf8)))
+    let client = try SecureServer(.trusting(peerName: "localhost"), .sends(Array("hello".utf8)))
+    client.take(sockets.second)
     pair.open()
     #expect(read(pair.read).bytes == Array("hello".utf8))
     #expect(pair.peerCertificates == [], "the client has none, and has agreed")
     #expect(write(pair.write, Array("HELLO".utf8)) == 5)
     pair.close()
-    #expect(eventually { client.endings.count == 1 })
-    #expect(client.received == Array("HELLO".utf8) && client.endings == [nil])
+    #expect(client.hasEnded())
+    #expect(client.received == Array("HELLO".utf8) && client.ends == [nil])
     #expect(try client.peers.first?.certificates.map(\.der) == form.names.map(Self.der))
   }
 
@@ -90,7 +90,7 @@ struct CertificateTests {
   // S195, S190
   @Test("a client shows its certificate to a server that asks, and both streams take the same one")
   func client() throws {
-    let server = try TLSServer(
+    let server = try SecureServer(
       .serving {
         $0.roots = .only([try Self.made.root()])
         $0.clientCertificates = .required
@@ -123,7 +123,7 @@ struct CertificateTests {
   func peerCertificates() throws {
     let identity = try TLSIdentity(
       certificates: Self.made.bytes("by-intermediate-chain.pem"), key: Self.made.bytes("by-intermediate.key"))
-    let server = try TLSServer(.server(identity))
+    let server = try SecureServer(.server(identity))
     let pair = CFPair(port: server.port)
     #expect(pair.secure(believing))
     #expect(pair.peerCertificates == nil)

@@ -85,7 +85,7 @@ struct FoundationSecurityTests {
   // S218, S188, S189, S196, S199
   @Test("streams to a host that are secured before they open talk, and show the peer's certificate")
   func conversation() throws {
-    let server = try TLSServer("localhost")
+    let server = try SecureServer()
     let pair = try FoundationPair(host: "localhost", port: server.port)
     for stream in [pair.input, pair.output] as [Stream] {
       #expect(stream.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey))
@@ -100,8 +100,8 @@ struct FoundationSecurityTests {
     #expect(pair.input.property(forKey: .init(rawValue: "kCFStreamPropertySSLPeerTrust")) == nil)
     #expect(!pair.input.setProperty(nil, forKey: sslSettings), "it has begun")
     pair.close()
-    #expect(eventually { server.endings.count == 1 })
-    #expect(server.endings == [nil])
+    #expect(server.hasEnded())
+    #expect(server.ends == [nil])
   }
 
   // S215, S55
@@ -120,8 +120,8 @@ struct FoundationSecurityTests {
     #expect(turn { recorder.count(.openCompleted) == 2 })
     settle()
     #expect(recorder.entries.count == 2)
-    let peer = try LateTLSPeer()
-    peer.begin(on: socket)
+    let peer = try SecureServer()
+    peer.take(socket)
     #expect(turn { recorder.has(.hasSpaceAvailable) })
     #expect(writeAll(pair.output, Array("hello".utf8)))
     #expect(turn { recorder.has(.hasBytesAvailable) })
@@ -134,7 +134,7 @@ struct FoundationSecurityTests {
     "delegates hear of room and bytes anew when one of the streams is secured later",
     arguments: [false, true])
   func later(areMoved: Bool) throws {
-    let server = try TLSServer("localhost", .upgrade)
+    let server = try SecureServer("localhost", .upgrade)
     let pair = try FoundationPair(port: server.port)
     let recorder = Recorder()
     for stream in [pair.input, pair.output] as [Stream] {
@@ -164,7 +164,7 @@ struct FoundationSecurityTests {
   // S168, S218
   @Test("a failed handshake is an NSError with the code, the text and the reason")
   func failure() throws {
-    let server = try TLSServer("self-signed")
+    let server = try SecureServer("self-signed")
     let pair = try FoundationPair(host: "localhost", port: server.port)
     let recorder = Recorder()
     pair.input.delegate = recorder

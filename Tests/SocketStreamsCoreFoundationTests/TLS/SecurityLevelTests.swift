@@ -67,7 +67,7 @@ struct SecurityLevelTests {
   // S188, S189, S173
   @Test("a level or an empty dictionary has the chain checked", arguments: [true, false])
   func checksByDefault(isLevel: Bool) throws {
-    let server = try TLSServer("localhost")
+    let server = try SecureServer()
     let pair = CFPair(host: "localhost", port: server.port)
     if isLevel {
       #expect(pair.secure(level: kCFStreamSocketSecurityLevelNegotiatedSSL))
@@ -76,7 +76,7 @@ struct SecurityLevelTests {
     }
     let answer = greet(pair)
     #expect(isUntrusted.contains(answer), "\(answer)")
-    #expect(server.received.isEmpty)
+    #expect(server.hasEnded() && server.received.isEmpty)
   }
 
   // S193
@@ -84,7 +84,7 @@ struct SecurityLevelTests {
     "whoever has the chain left unchecked gets any peer",
     arguments: ["localhost", "self-signed", "by-unknown", "expired", "other.test"])
   func unchecked(name: String) throws {
-    let server = try TLSServer(name)
+    let server = try SecureServer(name)
     let pair = CFPair(host: "localhost", port: server.port)
     #expect(pair.secure(believing))
     #expect(greet(pair) == "hello")
@@ -140,7 +140,7 @@ struct SecurityLevelTests {
   // S189
   @Test("after the handshake nothing is changed, nor taken off")
   func done() throws {
-    let server = try TLSServer("localhost")
+    let server = try SecureServer()
     let pair = CFPair(port: server.port)
     #expect(pair.secure(believing))
     #expect(greet(pair) == "hello")
@@ -167,7 +167,7 @@ struct SecurityLevelTests {
   // S190, D16
   @Test("the second stream takes the same settings, before the opening and later", arguments: [true, false])
   func secondStream(isEarly: Bool) throws {
-    let server = try TLSServer("localhost", isEarly ? .echo : .upgrade)
+    let server = try SecureServer("localhost", isEarly ? .echo : .upgrade)
     let pair = CFPair(port: server.port)
     if !isEarly { #expect(greetUpgrading(pair)) }
     #expect(CFReadStreamSetProperty(pair.read, kCFStreamPropertySSLSettings, believing))
@@ -179,7 +179,7 @@ struct SecurityLevelTests {
   // S190: GCDAsyncSocket and others set the level on top of the settings.
   @Test("a level on top of settings keeps them")
   func levelOnSettings() throws {
-    let server = try TLSServer("other.test")
+    let server = try SecureServer("other.test")
     let pair = CFPair(port: server.port)
     #expect(pair.secure(believing))
     #expect(
@@ -192,7 +192,7 @@ struct SecurityLevelTests {
   // S188: STARTTLS.
   @Test("an open connection is secured from the next byte on")
   func later() throws {
-    let server = try TLSServer("localhost", .upgrade)
+    let server = try SecureServer("localhost", .upgrade)
     let pair = CFPair(port: server.port)
     #expect(greetUpgrading(pair))
     #expect(pair.level == "None" && server.received.isEmpty)

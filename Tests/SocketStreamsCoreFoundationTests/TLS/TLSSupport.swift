@@ -95,7 +95,7 @@ func greet(_ pair: CFPair, _ text: String = "hello") -> String {
   return String(decoding: answer, as: UTF8.self)
 }
 
-/// Opens both streams and asks a server of ``TLSService/upgrade`` for TLS.
+/// Opens both streams and asks a server of ``SecureServer/Service/upgrade`` for TLS.
 /// - Returns: Whether it agreed.
 func greetUpgrading(_ pair: CFPair) -> Bool {
   pair.open()

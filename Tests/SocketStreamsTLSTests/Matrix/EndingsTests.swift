@@ -34,7 +34,7 @@ struct EndingsTests {
   @Test("the same from our server, and with events", arguments: versions)
   func ownBurst(version: String) throws {
     let server = try SecureServer(
-      .serving { $0.maximumVersion = version == "1.2" ? .tls12 : .tls13 }, service: .burst(40_000))
+      .serving { $0.maximumVersion = version == "1.2" ? .tls12 : .tls13 }, .sends(pattern(40_000)))
     let base = try EventBase.startThread()
     for _ in 0..<(isSanitized ? 10 : 50) {
       let log = PairLog()
@@ -90,14 +90,16 @@ struct EndingsTests {
     "closing says close_notify behind the last byte, and waits for nobody's", arguments: versions,
     transports)
   func notice(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("stay", "localhost", chain: nil, "--max", version)
+    // What it sends is not read, so that much of it is in the kernel still: a plain close would be a reset.
+    let server = try PythonServer("stay", "localhost", chain: nil, "--count", "200000", "--max", version)
     let client = try SecureClient(port: server.port, options: over(transport))
     let descriptor = try #require(client.pair.input.property(.socketNativeHandle))
     let identity = try #require(SocketIdentity(descriptor))
     #expect(try writeAll(pattern(100_000), to: client.pair.output) == 100_000)
     client.pair.close()
     #expect(client.pair.output.status == .closed && client.pair.input.status == .closed)
-    server.expect("got 100000 end notice")
+    server.expect("got 100000 same end notice")
+    server.expect("below: end")
     // The peer has not ended its side, and never will.
     #expect(eventually(within: 60) { !identity.isOpen })
   }
@@ -112,12 +114,12 @@ struct EndingsTests {
       let client = try SecureClient(port: server.port)
       _ = try writeAll(pattern(10), to: client.pair.output)
     }
-    server.expect("got 10 end notice")
+    server.expect("got 10 same end notice")
     let client = try SecureClient(port: server.port)
     client.pair.input.close()
     _ = try writeAll(pattern(20), to: client.pair.output)
     client.pair.output.close()
-    server.expect("got 20 end notice")
+    server.expect("got 20 same end notice")
     // `abort` says nothing.
     let cut = try SecureClient(port: server.port)
     _ = try writeAll(pattern(30), to: cut.pair.output)
@@ -143,32 +145,32 @@ struct EndingsTests {
       client.pair.close()
     }
     try server.process.collect(seconds: 60) { text in
-      text.split(separator: "got 1000 end notice", omittingEmptySubsequences: false).count > rounds
+      text.split(separator: "got 1000 same end notice", omittingEmptySubsequences: false).count > rounds
     }
   }
 
   // J15
   @Test("after closing its output a client reads the answer to the end", arguments: versions, transports)
   func halfClose(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("answer", "localhost", chain: nil, "--max", version)
+    let server = try PythonServer("answer", "localhost", chain: nil, "--count", "5000", "--max", version)
     let client = try SecureClient(port: server.port, options: over(transport))
     #expect(try writeAll(pattern(300_000), to: client.pair.output, seconds: 60) == 300_000)
     client.pair.output.close()
-    server.expect("got 300000 end notice")
-    #expect(try readToEnd(client.pair.input)?.count == 65)
+    server.expect("got 300000 same end notice")
+    #expect(try readToEnd(client.pair.input) == pattern(5_000))
     #expect(client.pair.input.status == .atEnd)
   }
 
   // J15
   @Test("after the peer's end a client still writes", arguments: versions, transports)
   func otherHalfClose(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("half", "localhost", chain: nil, "--max", version)
+    let server = try PythonServer("half", "localhost", chain: nil, "--count", "4", "--max", version)
     let client = try SecureClient(port: server.port, options: over(transport))
-    #expect(try readToEnd(client.pair.input) == Array("bye\n".utf8))
+    #expect(try readToEnd(client.pair.input) == pattern(4))
     #expect(client.pair.output.status == .open)
     #expect(try writeAll(pattern(50_000), to: client.pair.output, seconds: 60) == 50_000)
     client.pair.output.close()
-    server.expect("after its end got 50000 end notice")
+    server.expect("got 50000 same end notice")
   }
 
   // J2, J15
@@ -265,7 +267,9 @@ struct EndingsTests {
       #expect(expected.contains(log.events(.output)), "\(log.events(.output))")
       let failure = try #require(pair.input.error)
       #expect(failure == pair.output.error)
-      #expect(failure.tls == .closedWithoutNotice || failure.domain == .posix, "\(failure)")
+      #expect(
+        failure.tls == .closedWithoutNotice
+          || failure.domain == .posix && [ECONNRESET, EPIPE].contains(failure.code), "\(failure)")
     }
     base.stop()
     base.join()

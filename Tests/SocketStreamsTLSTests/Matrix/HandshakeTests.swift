@@ -21,15 +21,16 @@ struct HandshakeTests {
     let begin = monotonicSeconds()
     pair.open()
     try #require(log.hears(.openCompleted, .input, within: 30))
-    let identity = pair.input.property(.socketNativeHandle).flatMap { SocketIdentity($0) }
+    let identity = try #require(pair.input.property(.socketNativeHandle).flatMap { SocketIdentity($0) })
     #expect(log.hears(.errorOccurred, .input, within: 30) && log.hears(.errorOccurred, .output, within: 30))
-    #expect(monotonicSeconds() - begin >= 0.5)
+    // libevent's clock is coarse.
+    #expect(monotonicSeconds() - begin > 0.45)
     #expect(pair.input.error == .posix(ETIMEDOUT, "TLS handshake"))
     #expect(pair.output.error == pair.input.error)
     #expect(log.events(.input) == [.openCompleted, .errorOccurred])
     #expect(log.events(.output) == [.openCompleted, .errorOccurred])
     pair.close()
-    #expect(eventually { identity?.isOpen != true })
+    #expect(eventually { !identity.isOpen })
     base.stop()
     base.join()
   }
@@ -49,7 +50,7 @@ struct HandshakeTests {
     let client = try #require(RawSocket(connectingTo: server.port))
     #expect(server.hasEnded())
     #expect(server.ends == [.posix(ETIMEDOUT, "TLS handshake")])
-    #expect(client.receiveEnd(seconds: 30) != nil, "the server's descriptor is open still")
+    expectEnd(client)
   }
 
   // J1
@@ -71,7 +72,15 @@ struct HandshakeTests {
     #expect(client.send(said) == 0)
     #expect(server.hasEnded())
     #expect(server.ends.last??.tls == .protocolError, "\(server.ends)")
-    #expect(client.receiveAll(seconds: 30).map { $0.count < 100 } ?? true)
+    // An alert at most.
+    #expect(client.receive(100, seconds: 30).count < 100)
+    expectEnd(client)
+  }
+
+  /// Expects that the other side's descriptor is closed.
+  private func expectEnd(_ client: RawSocket) {
+    let code = client.receiveEnd(seconds: 30)
+    #expect(code == 0 || code == ECONNRESET, "\(String(describing: code))")
   }
 
   // S55, S150
@@ -150,7 +159,7 @@ struct HandshakeTests {
   // J1
   @Test("a half that is closed during the handshake does not keep the other from it")
   func oneHalf() throws {
-    let server = try PythonServer("answer")
+    let server = try PythonServer("answer", "localhost", chain: nil, "--count", "65")
     let relay = try HeldRelay(to: server.port)
     let pair = StreamPair(host: "localhost", port: relay.port)
     try pair.startTLS(.trusting())
@@ -158,8 +167,8 @@ struct HandshakeTests {
     #expect(relay.hasClient() && eventually { pair.output.status == .open })
     pair.output.close()
     relay.release()
-    #expect(try readToEnd(pair.input, seconds: 60)?.count == 65)
-    server.expect("got 0 end notice")
+    #expect(try readToEnd(pair.input, seconds: 60) == pattern(65))
+    server.expect("got 0 same end notice")
   }
 
   private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {

@@ -57,7 +57,7 @@ struct PeersTests {
     server.process.expect("hello")
     server.type("r")
     let failure = client.readFailure()
-    #expect(failure != nil)
+    #expect(failure?.tls == .peerHandshakeFailure, "\(String(describing: failure))")
     server.process.expect("no renegotiation")
   }
 
@@ -103,7 +103,7 @@ struct PeersTests {
   @Test("nginx: a page over HTTPS")
   func nginx() throws {
     let page = [UInt8](repeating: 0x61, count: 300_000)
-    let nginx = try Nginx(page: page)
+    let nginx = try Nginx.secured(page)
     let client = try SecureClient(port: nginx.port, .trusting { $0.applicationProtocols = ["http/1.1"] })
     #expect(client.failure == nil)
     #expect(client.peer?.applicationProtocol == "http/1.1")
@@ -115,7 +115,7 @@ struct PeersTests {
   @Test("nginx: a page for clients with a certificate only")
   func nginxClients() throws {
     let page = Array("for some only".utf8)
-    let nginx = try Nginx(page: page)
+    let nginx = try Nginx.secured(page)
     let settings = try TLSSettings.trusting { $0.identity = try TestCertificates.shared.identity("client") }
     let client = try SecureClient(port: nginx.clientsPort, settings)
     _ = try writeAll(request(), to: client.pair.output)
@@ -131,8 +131,8 @@ struct PeersTests {
   @Test("nginx as a client of our server, which it checks")
   func nginxProxy() throws {
     let reply = "HTTP/1.0 200 OK\r\nContent-Length: 100000\r\n\r\n"
-    let server = try SecureServer(.serving(), service: .none)
-    let nginx = try Nginx(page: [], before: server.port)
+    let server = try SecureServer(.serving(), .none)
+    let nginx = try Nginx.secured([], before: server.port)
     let client = try #require(RawSocket(connectingTo: nginx.proxyPort))
     #expect(client.send(request()) == 0)
     // What it tries at the beginning may be there, too.

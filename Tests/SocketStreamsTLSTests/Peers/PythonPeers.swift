@@ -11,7 +11,13 @@ final class PythonServer {
   /// - Parameters:
   ///   - name: Of the certificate and key, NAME.pem and NAME.key.
   ///   - chain: Of a file with certificates that are shown instead of NAME.pem.
-  init(_ mode: String, _ name: String = "localhost", chain: String? = nil, _ options: String...) throws {
+  convenience init(_ mode: String, _ name: String = "localhost", chain: String? = nil, _ options: String...)
+    throws
+  {
+    try self.init(mode, name, chain: chain, options: options)
+  }
+
+  init(_ mode: String, _ name: String, chain: String? = nil, options: [String]) throws {
     let made = TestCertificates.shared
     let identity = ["--cert", made.file(chain ?? "\(name).pem"), "--key", made.key(name)]
     process = try ServerProcess(
@@ -26,7 +32,7 @@ final class PythonServer {
   }
 
   /// Lets the mode `slow` read.
-  func release() { _ = RawSocket(connectingTo: releasePort) }
+  func release() { _ = TestPort.answers(releasePort) }
 
   /// The path of a program in Servers/.
   static func script(_ name: String) -> String {

@@ -2,7 +2,6 @@
 # A server for tests of TLS, on a port of the kernel's choice: python3 tlsd.py MODE OPTION…. It treats every connection in the
 # one way that MODE says, and prints the port, what was agreed upon, and what it got.
 import argparse
-import hashlib
 import socket
 import ssl
 import threading
@@ -33,64 +32,80 @@ def echo(tls):
 
 def burst(tls):
     """Sends, and ends properly at once."""
-    tls.sendall(pattern(arguments.count))
+    send(tls)
     tls.finish()
+
+
+def hello(tls):
+    """Greets, ends its side, and waits for the client to end the other."""
+    tls.sendall("Hello over TLS \u4f60\u597d\n".encode())
+    tls.finish()
+    read_all(tls)
+
+
+def page(tls):
+    """A web server that has one page."""
+    head = b""
+    while b"\r\n\r\n" not in head and (piece := tls.recv(65536)):
+        head += piece
+    tls.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>ok</p>")
+    tls.finish()
+    read_all(tls)
 
 
 def keep(tls):
     """Sends, and then nothing more."""
-    tls.sendall(pattern(arguments.count))
+    send(tls)
     threading.Event().wait()
 
 
 def cut(tls):
     """Sends, and ends the connection without close_notify."""
-    tls.sendall(pattern(arguments.count))
+    send(tls)
 
 
 def reset(tls):
     """Sends, and resets the connection once a byte has come."""
-    tls.sendall(pattern(arguments.count))
+    send(tls)
     tls.recv(1)
     reset_on_close(tls.connection)
 
 
 def half(tls):
-    """Says its piece, ends its side, and goes on reading."""
-    tls.sendall(b"bye\n")
+    """Sends, ends its side, and goes on reading."""
+    send(tls)
     tls.finish()
-    data, end = read_all(tls)
-    say("after its end got", len(data), "end", end)
+    take(tls)
 
 
 def answer(tls):
-    """Reads to the end, and only then answers."""
-    data, end = read_all(tls)
-    say("got", len(data), "end", end)
-    tls.sendall(hashlib.sha256(data).hexdigest().encode() + b"\n")
+    """Reads to the end, and only then sends, and ends."""
+    take(tls)
+    send(tls)
     tls.finish()
 
 
+def rude(tls):
+    """Reads to the end, and ends the connection without close_notify."""
+    take(tls)
+
+
 def stay(tls):
-    """Reads to the end, and neither answers it nor ends the connection."""
-    data, end = read_all(tls)
-    say("got", len(data), "end", end)
+    """Sends, reads to the end, tells how the connection below ends, and does not end it itself."""
+    send(tls)
+    take(tls)
+    try:
+        say("below:", "more" if tls.connection.recv(1) else "end")
+    except ConnectionResetError:
+        say("below:", "reset")
     threading.Event().wait()
 
 
 def slow(tls):
-    """Reads nothing until it is told to on the other connection, which is any plain line."""
+    """Reads nothing until somebody connects to the other port."""
     say("waiting")
     released.wait()
-    digest, count = hashlib.sha256(), 0
-
-    def take(piece):
-        nonlocal count
-        digest.update(piece)
-        count += len(piece)
-
-    end = read_each(tls, take)
-    say("got", count, "same" if digest.digest() == expected(count) else "other", "end", end)
+    take(tls)
     tls.finish()
 
 
@@ -105,12 +120,23 @@ def flood(tls):
     threading.Event().wait()
 
 
-def expected(count):
-    digest, piece = hashlib.sha256(), pattern(65536)
-    while count > 0:
-        digest.update(piece[:count])
-        count -= len(piece)
-    return digest.digest()
+def send(tls):
+    tls.sendall(arguments.text.encode() or pattern(arguments.count))
+
+
+def take(tls):
+    """Reads to the end, and tells whether it was the pattern, how it ended, and how it began."""
+    count, begin, is_same = 0, b"", True
+
+    def check(piece):
+        nonlocal count, begin, is_same
+        offset = count % 65536
+        is_same = is_same and piece == pattern(offset + len(piece))[offset:]
+        begin += piece[:40 - len(begin)]
+        count += len(piece)
+
+    end = read_each(tls, check)
+    say("got", count, "same" if is_same else "other", "end", end, begin)
 
 
 # Without, or not at once.
@@ -138,24 +164,57 @@ def garbage(connection):
     threading.Event().wait()
 
 
-def starttls(connection, injected=b""):
-    """A plain line each way, and then the same as `echo`."""
+def starttls(connection, answer=b"220 go\r\n"):
+    """Begins as a mail server does, and then the same as `echo`."""
     connection.sendall(b"220 ready\r\n")
-    line = read_line(connection)
-    if line != b"STARTTLS\r\n":
-        say("no command:", line)
-        return
-    connection.sendall(b"220 go\r\n" + injected)
-    secure(connection, echo)
+    while line := read_line(connection):
+        say("line", line.decode().strip())
+        if line.startswith(b"EHLO"):
+            connection.sendall(b"250-mail.test\r\n250-SIZE 1000\r\n250 STARTTLS\r\n")
+        elif line == b"STARTTLS\r\n":
+            connection.sendall(answer)
+            return secure(connection, echo)
 
 
 def inject(connection):
     """The same, but somebody slips bytes in behind the reply."""
-    starttls(connection, b"250 INJECTED\r\n")
+    starttls(connection, b"220 go\r\n250 INJECTED\r\n")
 
 
-SECURED = {mode.__name__: mode for mode in [echo, burst, keep, cut, reset, half, answer, stay, slow, flood]}
-PLAIN = {mode.__name__: mode for mode in [silent, early, http, garbage, starttls, inject]}
+def refuse(connection):
+    """The same, but for its answer."""
+    starttls(connection, b"454 TLS not available\r\n")
+
+
+def vanish(connection):
+    """Ends instead of agreeing."""
+    connection.sendall(b"220 ready\r\n")
+    read_line(connection)
+
+
+def mute(connection):
+    """Never ends an answer."""
+    connection.sendall(b"220 ready\r\n")
+    while line := read_line(connection):
+        say("line", line.decode().strip())
+        connection.sendall(b"250-mail")
+
+
+def quarrel(connection):
+    """Resets the connection instead of agreeing."""
+    connection.sendall(b"220 ready\r\n")
+    read_line(connection)
+    reset_on_close(connection)
+
+
+SECURED = {
+    mode.__name__: mode
+    for mode in [echo, burst, hello, page, keep, cut, reset, half, answer, rude, stay, slow, flood]
+}
+PLAIN = {
+    mode.__name__: mode
+    for mode in [silent, early, http, garbage, starttls, inject, refuse, vanish, mute, quarrel]
+}
 
 context = None
 released = threading.Event()
@@ -197,7 +256,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=list(SECURED) + list(PLAIN))
     parser.add_argument("--address", default="127.0.0.1")
-    parser.add_argument("--count", type=int, default=0, help="how many bytes a mode sends")
+    parser.add_argument("--count", type=int, default=0, help="how many bytes of the pattern a mode sends")
+    parser.add_argument("--text", default="", help="what it sends instead")
     parser.add_argument("--clients", choices=["none", "optional", "required"], default="none")
     parser.add_argument("--small", action="store_true", help="small buffers in the kernel")
     add_arguments(parser)

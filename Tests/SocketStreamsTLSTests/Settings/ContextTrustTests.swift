@@ -131,6 +131,21 @@ struct ContextTrustTests {
       precondition(!before && after)
     }
   }
+
+  // J10
+  @Test("roots of one's own come instead of the system's, or besides them")
+  func onlyOwn() async {
+    await #expect(processExitsWith: .success) {
+      let certificates = TestCertificates.shared
+      setenv("SSL_CERT_FILE", certificates.certificate("root"), 1)
+      let (server, unknown) = (try TLSSettings.serving(), try certificates.x509("unknown"))
+      var client = TLSSettings.client()
+      client.roots = .only([unknown])
+      #expect(try !MemoryHandshake(client, server).isDone)
+      client.roots = .systemAnd([unknown])
+      #expect(try MemoryHandshake(client, server).isDone)
+    }
+  }
 }
 
 @Suite("Whom a server believes")

@@ -31,11 +31,8 @@ func shell(_ command: String) throws -> String {
 extension TemporaryFolder {
   /// Writes a file, and returns its path.
   func write(_ bytes: [UInt8], to name: String) throws -> String {
-    let path = "\(path)/\(name)"
-    let file = try #require(fopen(path, "we"))
-    defer { fclose(file) }
-    try #require(fwrite(bytes, 1, bytes.count, file) == bytes.count)
-    return path
+    try TextFile.write(bytes, to: file(name))
+    return file(name)
   }
 }
 

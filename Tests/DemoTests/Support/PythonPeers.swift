@@ -1,0 +1,1 @@
+../../SocketStreamsTLSTests/Peers/PythonPeers.swift

@@ -1,0 +1,1 @@
+../../SocketStreamsTLSTests/Support/SecureServer.swift

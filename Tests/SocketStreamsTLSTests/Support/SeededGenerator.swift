@@ -1,0 +1,1 @@
+../../SocketStreamsTests/Support/SeededGenerator.swift

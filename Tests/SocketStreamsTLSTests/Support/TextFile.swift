@@ -1,0 +1,1 @@
+../../DemoTests/Support/TextFile.swift
