@@ -22,7 +22,8 @@ extension StreamPair {
   ///
   /// Securing a pair again in the same way changes nothing.
   /// - Throws: `StreamError.TLS.badSettings` and its like if the settings cannot be used;
-  ///   `StreamError.Misuse.unreadBytes` if plain bytes were taken in that nobody has read, which may be an attack;
+  ///   `StreamError.Misuse.unreadBytes` if plain bytes were taken in and not used, by a loan or by a reader of frames, which may
+  ///   be an attack (those that nobody took make the handshake fail);
   ///   `StreamError.Misuse.secured` if the pair is being secured in another way; `StreamError.Misuse.busy` while bytes are
   ///   lent; `StreamError.Misuse.notOpen` after a close or a failure, and on an open pair whose write stream is closed or
   ///   whose read stream is at its end, since a handshake needs both directions; `StreamError.Misuse.unsupported` for
