@@ -220,6 +220,8 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     let count = leftover?.bytes?.moveFirst(into: &buffer) ?? 0
     leftoverCount -= count
     if leftoverCount == 0 { leftover?.bytes = nil }
+    // Counted when they came.
+    endpoint.bytesRead &-= UInt64(count)
     return .bytes(count)
   }
 

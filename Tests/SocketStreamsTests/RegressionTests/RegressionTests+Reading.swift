@@ -350,4 +350,18 @@ struct FoundRegressions {
       #expect(hole == nil, "round \(round)")
     }
   }
+
+  // O1
+  @Test("bytes that were lent, not used up, and read later are counted once")
+  func countedOnce() throws {
+    let (near, far) = try StreamPair.connected()
+    near.open()
+    far.open()
+    _ = try far.output.write(pattern(10))
+    #expect(near.input.waitUntilReady(timeout: .seconds(5)))
+    near.input.withAvailableBytes { _ in 4 }
+    #expect(near.input.property(.bytesRead) == 10)
+    #expect(try readSome(near.input, 100)?.count == 6)
+    #expect(near.input.property(.bytesRead) == 10)
+  }
 }
