@@ -81,6 +81,12 @@ func whoIsThere(_ pair: StreamPair) {
   print("\(peer.certificates.count) certificates, resumed: \(peer.isResumed)")
 }
 
+func goPlain(_ pair: StreamPair) throws {
+  _ = try pair.output.write(Array("200 in plain from now on\r\n".utf8))
+  // That goes out secured, and `close_notify` behind it. Nothing can be written until the peer has said the same.
+  try pair.stopTLS()
+}
+
 func explain(_ error: StreamError) -> String {
   switch error.tls {
   case .certificateExpired, .certificateNotYetValid:

@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Where a pair's owner asks for TLS.
+// Where a pair's owner asks for TLS, and for its end.
 
 #if TLS
 
@@ -31,6 +31,30 @@ extension StreamPair {
   ///
   /// Corresponds to setting `kCFStreamPropertySSLSettings`.
   public func startTLS(_ settings: TLSSettings) throws(StreamError) { try secure(with: settings) }
+
+  /// Takes TLS off both directions, and leaves the connection open, as after FTP's CCC. Any thread may call it, also on a
+  /// client's call.
+  ///
+  /// What was written before goes out secured, and then TLS's own end, `close_notify`. From the call on, writes are answered
+  /// `nil`, until the peer's `close_notify` has come; buffers that are moved in wait. What the peer sends before it is
+  /// read as ever, and has to be, since its `close_notify` is behind it. What is behind that is read as it is: nothing is lost,
+  /// whatever came with it. Then `StreamEvent.canAcceptBytes` is told, `StreamProperty.tlsPeer` is `nil`, reads and writes
+  /// go straight to the transport, and ``startTLS(_:)`` may secure the pair anew.
+  ///
+  /// From then on anybody on the way can read and change everything, and the read stream does not mark where the plain bytes
+  /// begin.
+  ///
+  /// Both sides have to want this: a peer that takes `close_notify` for the end, as most do, closes the connection. The
+  /// other way round it is the same: if the peer is first, and its `close_notify` is met before this is called, the read
+  /// stream has ended. So call this before the peer can know, or on the client's call that reads the peer's agreement.
+  ///
+  /// A peer that does not answer fails both streams with `ETIMEDOUT` and the operation `"stop TLS"`, when nothing has moved
+  /// for `StreamProperty.lingerTimeout` as it was at the call; one that ends the connection instead, with
+  /// `StreamError.TLS.closedWithoutNotice`. Closing and aborting work meanwhile as ever. Calling this again before it is done
+  /// changes nothing.
+  /// - Throws: `StreamError.Misuse.notSecured` without TLS, and before the handshake is done; `StreamError.Misuse.notOpen`
+  ///   unless both streams are open.
+  public func stopTLS() throws(StreamError) { try stopSecuring() }
 }
 
 #endif

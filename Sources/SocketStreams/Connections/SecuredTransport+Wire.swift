@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// What a secured transport leaves to the one below as it is: descriptors, events and limits.
+// What a secured transport leaves to the one below as it is, descriptors, events and limits, and how much it puts there.
 
 extension SecuredTransport {
   func open() -> Opening { wire.open() }
@@ -22,4 +22,15 @@ extension SecuredTransport {
 
   var limits: FlowLimits { wire.limits }
   func setLimits(_ limits: FlowLimits) { wire.setLimits(limits) }
+
+  /// How many plain bytes are secured at once: as many as one piece may have and the limit allows, if there is one.
+  var pieceSize: Int {
+    limits.outputLimit == 0 ? largestSecuredPiece : min(limits.outputLimit, largestSecuredPiece)
+  }
+
+  /// The wire has room for a piece: an empty queue always has, so that even without a queue whole pieces go.
+  var wireHasRoom: Bool {
+    let queued = wire.queuedCount
+    return queued == 0 || limits.room(queued: queued, offered: pieceSize) == pieceSize
+  }
 }

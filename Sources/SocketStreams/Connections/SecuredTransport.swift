@@ -9,22 +9,24 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// What moves the secured bytes.
   let wire: any StreamTransport
   let settings: any SecuritySettings
-  private(set) var stage = SecurityStage.waiting
+  var stage = SecurityStage.waiting
   private(set) var isBlocked = false
   /// The wire ended or failed: nothing more can arrive.
   private var isWireOver = false
-  private var wireFailure: Int32?
+  private(set) var wireFailure: Int32?
   /// What the owner wrote last was written.
   private var isFinishing = false
   /// Bytes of the owner's were dropped: what is missing must not look as if it had never been.
-  private var isIncomplete = false
-  /// `nil` when the connection is over.
-  private var engine: (any SecurityEngine)?
-  private(set) var peer: (any Sendable)?
+  private(set) var isIncomplete = false
+  /// `nil` when the connection is over, or plain again.
+  var engine: (any SecurityEngine)?
+  var peer: (any Sendable)?
   private var failure: StreamError?
   /// Bytes that were moved here and are not secured yet.
-  private var plain: Evbuffer?
-  private var plainCount = 0
+  var plain: Evbuffer?
+  var plainCount = 0
+  /// How far taking the security off is.
+  var ending = Ending()
   /// The engine is called with bytes of the owner's.
   private var isSecuringBytes = false
   /// How much the engine has said by itself, as the peer asked for it, since the queue was empty: a peer that asks and
@@ -34,7 +36,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// the rest comes with its next event. What a transport has in memory has an end.
   private var allowance = 0
   // The listener owns this transport.
-  private unowned let listener: any SecurityListener
+  unowned let listener: any SecurityListener
 
   /// The most that one write secures, if the wire takes it all; others want the lock, too.
   private static let burst = 16 * largestSecuredPiece
@@ -60,10 +62,14 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     _ = isSecured()
   }
 
+  /// A call of the pair begins.
+  @inline(__always)
+  func renewAllowance() { allowance = SecuredTransport.arrival }
+
   /// Whether plain bytes can go, after going on with the handshake as far as it gets.
   @inline(__always)
   private func isSecured() -> Bool {
-    allowance = SecuredTransport.arrival
+    renewAllowance()
     return stage == .secured || goesOn()
   }
 
@@ -94,7 +100,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     listener.roomSignalled()
   }
 
-  private func fail(_ error: StreamError) {
+  func fail(_ error: StreamError) {
     guard stage.gaveUp() else { return }
     failure = error
     listener.securingFailed(error)
@@ -113,19 +119,23 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   }
 
   /// The time for the handshake is over.
-  func timeLimitPassed() { fail(.posix(Errno.timedOut, "TLS handshake")) }
-
-  var isSecuring: Bool { stage.isUnderWay }
-  var awaitsArrivals: Bool {
-    (stage == .handshaking || stage == .secured && !engineCanSend) && wire.queuedCount == 0
+  func timeLimitPassed() {
+    if stage.isUnderWay { fail(.posix(Errno.timedOut, "TLS handshake")) }
   }
-  var awaitsOwner: Bool { stage == .approving }
+
+  /// A write half that is gone has nothing to wait for but what is still here.
+  var isSecuring: Bool { stage.isUnderWay || stage.isEnding && (!isFinishing || plainCount > 0) }
+  var awaitsArrivals: Bool {
+    let isPeersTurn = stage == .handshaking || awaitsEnd || stage.isAgreed && !engineCanSend
+    return isPeersTurn && wire.queuedCount == 0
+  }
+  var awaitsOwner: Bool { stage == .approving || stage.isEnding && ending.isReadersTurn }
   var awaitsRoom: Bool { wire.queuedCount > 0 }
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }
-    allowance = SecuredTransport.arrival
-    if stage == .secured, let engine, case .failed = engine.peek(), let last = engine.failure,
+    renewAllowance()
+    if stage.isAgreed, let engine, case .failed = engine.peek(), let last = engine.failure,
       last.isPeersWord
     {
       return last
@@ -141,7 +151,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     let result = wire.receive(into: &buffer)
     switch result {
     case .end, .failed: isWireOver = true
-    case .bytes(let count): if wire.usesDescriptor { allowance -= count }
+    case .bytes(let count):
+      ending.hasArrived = true
+      if wire.usesDescriptor { allowance -= count }
     case .wouldBlock: break
     }
     return result
@@ -151,7 +163,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     let wasEmpty = wire.queuedCount == 0
     if wasEmpty {
       unreadAnswers = 0
-    } else if stage == .secured, !isSecuringBytes {
+    } else if stage.isAgreed, !isSecuringBytes {
       unreadAnswers += bytes.byteCount
     }
     if case .failed(let code) = wire.sendAll(bytes), wireFailure == nil { wireFailed(code) }
@@ -170,23 +182,24 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private var unsecured: IOResult { failure.map { .failed($0.code) } ?? .wouldBlock }
 
   func receive(into buffer: inout MutableRawSpan) -> IOResult {
-    guard isSecured(), let engine else { return unsecured }
+    guard isSecured() || stage.isEnding, let engine else { return unsecured }
     let couldSend = engine.canSend
-    let result = engine.receive(into: &buffer)
-    if !couldSend, engine.canSend { listener.roomSignalled() }
-    return result
+    return told(engine.receive(into: &buffer), couldSend, isTaken: true)
   }
 
   func peek() -> IOResult {
-    guard isSecured(), let engine else { return unsecured }
+    guard isSecured() || stage.isEnding, let engine else { return unsecured }
     let couldSend = engine.canSend
-    let result = engine.peek()
-    if !couldSend, engine.canSend { listener.roomSignalled() }
-    return result
+    return told(engine.peek(), couldSend, isTaken: false)
+  }
+
+  private func told(_ result: IOResult, _ couldSend: Bool, isTaken: Bool) -> IOResult {
+    if !couldSend, engineCanSend { listener.roomSignalled() }
+    return stage.isEnding ? found(result, isTaken: isTaken) : result
   }
 
   var holdsArrivals: Bool {
-    (engine?.holdsInput ?? false) || wire.holdsArrivals
+    (engine?.holdsInput ?? false) && !ending.hasPeerEnded || wire.holdsArrivals
   }
 
   // MARK: - Sending
@@ -196,20 +209,9 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
 
   private var owesEnd: Bool { isFinishing && stage == .secured && !isIncomplete && !engineCanSend }
 
-  /// How many plain bytes are secured at once: as many as one piece may have and the limit allows, if there is one.
-  private var pieceSize: Int {
-    limits.outputLimit == 0 ? largestSecuredPiece : min(limits.outputLimit, largestSecuredPiece)
-  }
-
-  /// The wire has room for a piece: an empty queue always has, so that even without a queue whole pieces go.
-  private var wireHasRoom: Bool {
-    let queued = wire.queuedCount
-    return queued == 0 || limits.room(queued: queued, offered: pieceSize) == pieceSize
-  }
-
   private var hasRoom: Bool { plainCount == 0 && wireHasRoom && engineCanSend }
 
-  private var engineCanSend: Bool { engine?.canSend ?? true }
+  var engineCanSend: Bool { engine?.canSend ?? true }
 
   var acceptsBytes: Bool { failure != nil || stage == .secured && hasRoom }
 
@@ -262,37 +264,43 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   /// Secures what was moved here, as far as the wire's queue stays within its limit, and says the end behind the last of it.
   /// - Returns: The code of what stopped it.
   @discardableResult
-  private func passPlain() -> Int32? {
-    guard stage == .secured else { return nil }
-    while plainCount > 0, wireHasRoom, engineCanSend {
+  func passPlain() -> Int32? {
+    guard stage == .secured || stage == .finishing else { return nil }
+    while toSecureCount > 0, wireHasRoom, engineCanSend {
       var (passed, code) = (0, Int32?.none)
       plain?.withFirstRun(atLeast: 1) { run in
-        passed = min(run.byteCount, largestSecuredPiece)
+        passed = min(run.byteCount, toSecureCount, largestSecuredPiece)
         code = secure(run.extracting(0..<passed))
       }
       if let code { return code }
       plain?.remove(passed)
       plainCount -= passed
+      if stage == .finishing { ending.plainFrom -= passed }
     }
-    if plainCount == 0 {
-      plain = nil
-      if isFinishing, !isIncomplete {
-        // Maybe the rest has come by now.
-        catchUp()
-        engine?.finishSending()
-      }
+    if plainCount == 0 { plain = nil }
+    guard toSecureCount == 0 else { return nil }
+    if stage == .finishing {
+      sayEnd()
+    } else if isFinishing, !isIncomplete {
+      // Maybe the rest has come by now.
+      catchUp()
+      engine?.finishSending()
     }
     return nil
   }
 
   func drain() -> IOResult {
     let before = queuedCount
-    guard isSecured() else {
+    guard isSecured() || stage.isEnding else {
       if failure != nil { return unsecured }
       return wire.queuedCount > 0 ? wire.drain() : .wouldBlock
     }
     if let wireFailure { return .failed(wireFailure) }
-    catchUp()
+    if stage.isEnding {
+      if case .failed(let code) = lookForEnd() { return .failed(code) }
+    } else {
+      catchUp()
+    }
     let result = wire.drain()
     if case .failed(let code) = result {
       wireFailed(code)
@@ -306,7 +314,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
 
   func prepareToFinish() {
-    allowance = SecuredTransport.arrival
+    renewAllowance()
     isFinishing = true
     passPlain()
   }
@@ -315,6 +323,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     if queuedCount > 0 { isIncomplete = true }
     plain = nil
     plainCount = 0
+    ending.plainFrom = 0
     isBlocked = false
     wire.dropQueue()
   }
@@ -330,16 +339,6 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
     engine = nil
     return wire.end(ending == .close && !isWireOver ? .closeAfterDelivery : ending)
   }
-}
-
-/// What a pair hears from the layer that secures it. The pair's lock is held.
-protocol SecurityListener: TransportListener {
-  /// The owner has to approve: `body` is to be asked with no lock held, and its answer given to the layer.
-  func ask(_ body: @escaping @Sendable () -> Bool)
-  /// Plain bytes can go.
-  func securingEnded()
-  /// Plain bytes never will go, whoever found out.
-  func securingFailed(_ error: StreamError)
 }
 
 extension StreamError {

@@ -47,6 +47,9 @@ package protocol SecurityEngine: AnyObject, Sendable {
   /// Tells the peer that no more is sent. Does nothing before the handshake is done, while bytes cannot be sent, after a
   /// failure, or twice.
   func finishSending()
+  /// What was taken from the wire behind the peer's word that it sends no more, and so is not the engine's; `nil` for
+  /// nothing. Asked once, when `receive` or `peek` has answered `.end`, and nothing else afterwards.
+  func takeRest() -> StreamBuffer?
   /// Why the engine stopped; `nil` while it works.
   var failure: StreamError? { get }
 

@@ -73,11 +73,12 @@ protocol StreamSink: AnyObject, Sendable {
   func setLimits(_ limits: FlowLimits)
   /// Whether a write was refused and nothing was told of room since.
   var isBlocked: Bool { get }
-  /// Whether both sides are agreeing on how to secure the connection, so that nothing is taken yet.
+  /// Whether both sides are agreeing on how to secure the connection, or that it be plain again, so that nothing is taken yet.
   var isSecuring: Bool { get }
   /// Whether they are, and it is the peer's turn.
   var awaitsArrivals: Bool { get }
-  /// Whether they agree, and the owner is being asked: what arrives meanwhile is not taken, and so is no news.
+  /// Whether it is the owner's turn, to approve or to read what came before the end: what arrives meanwhile is not taken, and
+  /// so is no news.
   var awaitsOwner: Bool { get }
   /// Whether something is queued that can go whatever the owner says.
   var awaitsRoom: Bool { get }

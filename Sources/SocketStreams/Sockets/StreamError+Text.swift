@@ -73,6 +73,7 @@ extension StreamError.Misuse {
     case .busy: "the stream is lending bytes"
     case .secured: "the stream is secured already"
     case .unreadBytes: "there are unread bytes of before"
+    case .notSecured: "the stream is not secured"
     }
   }
 }

@@ -1,5 +1,5 @@
 // SocketStreams. Licensed under the Apache License 2.0; see LICENSE.
-// Securing a pair: before it is opened, or later, in the middle of its life.
+// Securing a pair, before it is opened, or later, in the middle of its life; and making it plain again.
 
 extension Endpoint: SecurityListener {
   /// The layer that secures the pair, if there is one. The lock is held.
@@ -32,7 +32,9 @@ extension Endpoint: SecurityListener {
   private func mayBeSecured(with settings: any SecuritySettings) throws(StreamError) -> Bool {
     guard transport.canBeSecured else { throw .misuse(.unsupported, "start TLS") }
     if let secured, !secured.stage.admitsChange {
-      guard secured.settings.isSame(as: settings) else { throw .misuse(.secured, "start TLS") }
+      guard secured.settings.isSame(as: settings), !secured.stage.isEnding else {
+        throw .misuse(.secured, "start TLS")
+      }
       return false
     }
     let isInUse = reader?.isGone == false || writer?.isGone == false
@@ -84,7 +86,7 @@ extension Endpoint: SecurityListener {
     let own = secured.settings.handshakeTimeout.map { now &+ $0.clampedNanoseconds }
     if let deadline = [own, plan?.deadline].compactMap({ $0 }).min() {
       let rest = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
-      handshakeTimer = EventBase.shared.schedule(after: rest) { [weak self] in
+      securityTimer = EventBase.shared.schedule(after: rest) { [weak self] in
         self?.handshakeTimeLimitPassed()
       }
     }
@@ -96,8 +98,8 @@ extension Endpoint: SecurityListener {
   }
 
   func securingEnded() {
-    handshakeTimer?.cancel()
-    handshakeTimer = nil
+    securityTimer?.cancel()
+    securityTimer = nil
     signalWaiters()
   }
 
@@ -105,6 +107,60 @@ extension Endpoint: SecurityListener {
     fail(error, by: nil)
     securingEnded()
   }
+
+  // MARK: - Taking it off
+
+  /// Makes both directions plain, once the peer has said that it does the same.
+  func stopSecuring() throws(StreamError) {
+    var supplier: (any ByteSupplier)?
+    try lock.withLock { () throws(StreamError) in
+      if try mayStopSecuring() { supplier = writer?.supplier }
+    }
+    // Asked with the lock free: writers of frames have locks of their own.
+    supplier?.handOver()
+    let begins = try lock.withLock { () throws(StreamError) -> Bool in
+      guard try mayStopSecuring() else { return false }
+      // What was told of room is void.
+      writer?.lifecycle.didWrite(room: false)
+      awaitEnd()
+      secured?.stop()
+      return true
+    }
+    if begins { serveSoon() }
+  }
+
+  /// The lock is held.
+  /// - Returns: `false` if that is under way already.
+  private func mayStopSecuring() throws(StreamError) -> Bool {
+    let isOpen = reader?.lifecycle.status == .open && writer?.lifecycle.status == .open
+    guard isOpen, !hasFailed else { throw .misuse(.notOpen, "stop TLS") }
+    guard let secured, secured.stage.isAgreed else { throw .misuse(.notSecured, "stop TLS") }
+    return !secured.stage.isEnding
+  }
+
+  /// Limits how long nothing may move, as at a close. The lock is held.
+  private func awaitEnd() {
+    let limit = limits?.linger ?? StreamLimits.defaultLinger
+    securityTimer = EventBase.shared.schedule(after: .nanoseconds(Int64(clamping: limit))) { [weak self] in
+      self?.endTimeLimitPassed()
+    }
+  }
+
+  private func endTimeLimitPassed() {
+    lock.withLock {
+      if secured?.mayStillEnd(isRead: reader.map { !$0.isGone } ?? false) == true { awaitEnd() }
+    }
+  }
+
+  func securityEnded(_ rest: consuming StreamBuffer?) {
+    if let secured { replaceTransport(secured.wire) }
+    if let rest { reader?.keepBehind(rest) }
+    securingEnded()
+    reader?.transportSignalled()
+    writer?.transportSignalled()
+  }
+
+  // MARK: - Approving
 
   /// On a thread for that: the owner may ask others in turn. With too many questions at once, the limit of the handshake
   /// holds for those that wait.
@@ -126,4 +182,9 @@ extension StreamPair {
   package func secure(with settings: any SecuritySettings) throws(StreamError) {
     try input.half.endpoint.secure(with: settings)
   }
+
+  /// Takes the security off both directions, as soon as the peer does the same.
+  /// - Throws: `notOpen` unless both streams are open, which they are not any more when the peer has ended; `notSecured` if
+  ///   there is nothing to take off, or not yet.
+  package func stopSecuring() throws(StreamError) { try input.half.endpoint.stopSecuring() }
 }

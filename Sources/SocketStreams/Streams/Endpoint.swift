@@ -37,8 +37,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   // stream is dropped.
   private(set) var reader: ReadHalf?
   private(set) var writer: WriteHalf?
-  /// Ends a handshake that takes too long.
-  var handshakeTimer: EventTimer?
+  /// Ends a handshake that takes too long, or taking the security off.
+  var securityTimer: EventTimer?
   /// `nil` until the first thread waits, or somebody wants to hear of the end.
   private var waiters: Waiters?
 

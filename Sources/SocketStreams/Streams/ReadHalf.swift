@@ -14,8 +14,22 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   init(_ endpoint: Endpoint) { super.init(.reading, endpoint) }
 
-  /// Keeps what a client left of what it was lent.
+  /// Keeps what a client left of what it was lent, in front of what is here from behind it.
   func keepLeftover(_ buffer: consuming StreamBuffer) {
+    var whole = buffer
+    takeLeftover()?.withBytes { behind in whole.append(behind) }
+    keep(whole)
+  }
+
+  /// Keeps bytes that were taken from the wire and come after all that are here.
+  func keepBehind(_ buffer: consuming StreamBuffer) {
+    endpoint.bytesRead &+= UInt64(buffer.count)
+    var front = takeLeftover() ?? StreamBuffer(capacity: buffer.count)
+    buffer.withBytes { bytes in front.append(bytes) }
+    keep(front)
+  }
+
+  private func keep(_ buffer: consuming StreamBuffer) {
     leftoverCount = buffer.count
     let leftover = leftover ?? Leftover()
     self.leftover = leftover

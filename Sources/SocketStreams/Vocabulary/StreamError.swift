@@ -39,6 +39,8 @@ public struct StreamError: Error, Hashable, Sendable {
     case secured = 6
     /// Bytes that arrived before the pair was to be secured have not been read: whoever sent them may not be the peer.
     case unreadBytes = 7
+    /// The pair is not secured: not at all, or not yet, as the handshake is not done.
+    case notSecured = 8
   }
 
   /// The codes of the domain ``Domain/streams`` for frames that could not be read.

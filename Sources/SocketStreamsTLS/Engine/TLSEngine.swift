@@ -157,6 +157,8 @@ final class TLSEngine: SecurityEngine, @unchecked Sendable {
     connection.shutDown()
   }
 
+  func takeRest() -> StreamBuffer? { connection.takeRest() }
+
   // MARK: - The end
 
   /// What `receive` answers for ever; `nil` while there may be more.

@@ -36,6 +36,9 @@ final class SSLConnection: @unchecked Sendable {
   private var mayAskWire = true
   /// Whether all that came from the wire was looked at: what is left is less than a record.
   private var isDrained = true
+  private var records = RecordScanner()
+  /// What came from the wire behind a record that may be the peer's last. OpenSSL gets it if it asks for more.
+  private var held: StreamBuffer?
 
   /// - Throws: Only if OpenSSL has no memory left.
   init(_ context: SSLContext, isServer: Bool) throws(StreamError) {
@@ -78,7 +81,7 @@ final class SSLConnection: @unchecked Sendable {
           ssl, bytes.baseAddress.unsafelyUnwrapped + count, bytes.count - count, &got)
         guard result == 1 else { return (count, outcome(result)) }
         count += got
-      } while unsafe count < bytes.count && SSL_has_pending(ssl) == 1
+      } while count < bytes.count && hasPending
       return (count, outcome(1))
     }
   }
@@ -119,20 +122,42 @@ final class SSLConnection: @unchecked Sendable {
   func markShutDown() { unsafe SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
 
   /// Whether bytes are here that no call looked at.
-  var holdsInput: Bool { unsafe !isDrained && SSL_has_pending(ssl) == 1 }
+  var holdsInput: Bool { !isDrained && hasPending }
+
+  private var hasPending: Bool { unsafe held != nil || SSL_has_pending(ssl) == 1 }
+
+  /// What came from the wire behind the peer's close_notify.
+  func takeRest() -> StreamBuffer? { held.take() }
 
   // MARK: - The wire, for the BIO
 
   func receiveSecured(into buffer: inout MutableRawSpan) -> IOResult {
+    if held != nil { return .bytes(moveHeld(into: &buffer)) }
     guard mayAskWire, let wire else { return .wouldBlock }
     let result = wire.receiveSecured(into: &buffer)
     switch result {
-    case .bytes: isDrained = false
+    case .bytes(let count):
+      isDrained = false
+      let passed = pass(buffer.bytes.extracting(0..<count))
+      if passed < count { held = StreamBuffer(copying: buffer.bytes.extracting(passed..<count)) }
+      return .bytes(passed)
     case .wouldBlock: break
     case .end: hasWireEnded = true
     case .failed(let code): wireError = code
     }
     return result
+  }
+
+  private func moveHeld(into buffer: inout MutableRawSpan) -> Int {
+    let room = buffer.byteCount
+    let passed = held?.withBytes { bytes in pass(bytes.extracting(0..<min(room, bytes.byteCount))) } ?? 0
+    let moved = held?.moveFirst(into: &buffer, atMost: passed) ?? 0
+    if held?.count == 0 { held = nil }
+    return moved
+  }
+
+  private func pass(_ bytes: RawSpan) -> Int {
+    unsafe bytes.withUnsafeBytes { memory in unsafe records.pass(memory.bindMemory(to: UInt8.self).span) }
   }
 
   func sendSecured(_ bytes: RawSpan) { wire?.sendSecured(bytes) }

@@ -89,7 +89,19 @@ def inject(context, arguments):
     starttls(context, arguments, b"INJECTED\r\n")
 
 
-MODES = {mode.__name__: mode for mode in [echo, half, cut, listen, resume, starttls, inject]}
+def unwrap(context, arguments):
+    """Python's own TLS: asks for its end, takes it off, and goes on in plain."""
+    with connect(arguments) as connection:
+        tls = context.wrap_socket(connection, server_hostname=arguments.name)
+        tls.sendall(b"CCC\n")
+        say("answered", read_line(tls).decode().strip())
+        with tls.unwrap() as plain:
+            sent = pattern(arguments.count)
+            plain.sendall(sent)
+            say("plain", "same" if read_count(plain, len(sent)) == sent else "other")
+
+
+MODES = {mode.__name__: mode for mode in [echo, half, cut, listen, resume, starttls, inject, unwrap]}
 
 
 def main():

@@ -207,13 +207,56 @@ def quarrel(connection):
     reset_on_close(connection)
 
 
+def unwrap(connection):
+    """Python's own TLS, until a line asks for its end; then it sends back what comes in plain."""
+    tls = context.wrap_socket(connection, server_side=True)
+    say("asked", read_line(tls).decode().strip())
+    tls.sendall(b"200 plain\n")
+    with tls.unwrap() as plain:
+        plain.sendall(b"hello\n")
+        send_plain_back(plain)
+
+
+def send_plain_back(plain, first=b""):
+    count = len(first)
+    plain.sendall(first)
+    while piece := plain.recv(65536):
+        count += len(piece)
+        plain.sendall(piece)
+    say("sent back", count, "in plain")
+
+
+def together(tls):
+    """The same, with the answer, the end of TLS and plain bytes that look like a record in one piece."""
+    say("asked", read_line(tls).decode().strip())
+    tls.tls.write(b"200 plain\n")
+    first = tls.stop(b"\x17\x03\x03\x00\x05hello\n")
+    send_plain_back(tls.connection, first)
+
+
+def silence(tls):
+    """Answers, and never ends TLS."""
+    read_line(tls)
+    tls.sendall(b"200 plain\n")
+    threading.Event().wait()
+
+
+def leave(tls):
+    """Answers, and ends the connection instead of TLS."""
+    read_line(tls)
+    tls.sendall(b"200 plain\n")
+    tls.connection.shutdown(socket.SHUT_WR)
+    threading.Event().wait()
+
+
 SECURED = {
-    mode.__name__: mode
-    for mode in [echo, burst, hello, page, keep, cut, reset, half, answer, rude, stay, slow, flood]
+    mode.__name__: mode for mode in [
+        echo, burst, hello, page, keep, cut, reset, half, answer, rude, stay, slow, flood, together, silence, leave,
+    ]
 }
 PLAIN = {
     mode.__name__: mode
-    for mode in [silent, early, http, garbage, starttls, inject, refuse, vanish, mute, quarrel]
+    for mode in [silent, early, http, garbage, starttls, inject, unwrap, refuse, vanish, mute, quarrel]
 }
 
 context = None

@@ -58,6 +58,18 @@ class Secured:
             pass
         self._flush()
 
+    def stop(self, behind=b""):
+        """Says close_notify with plain bytes behind it, all in one piece, and waits for the peer's close_notify.
+
+        Returns what came in plain behind that one."""
+        try:
+            self.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass
+        self.connection.sendall(self.outgoing.read() + behind)
+        self._run(self.tls.unwrap)
+        return self.incoming.read()
+
     def _run(self, step, *arguments):
         while True:
             try:

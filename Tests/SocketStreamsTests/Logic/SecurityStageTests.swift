@@ -43,4 +43,43 @@ struct SecurityStageTests {
       #expect(stage == other && !counts)
     }
   }
+
+  // J14
+  @Test("it is off when both sides have said the end, this one first")
+  func takingOff() {
+    var stage = SecurityStage.secured
+    let early = stage.peerEnded()
+    stage.endSaid()
+    #expect(stage == .secured && !early)
+    let begins = [stage.stopRequested(), stage.stopRequested()]
+    #expect(begins == [true, false])
+    #expect(stage == .finishing && stage.isEnding && !stage.isUnderWay && !stage.admitsChange)
+    let tooEarly = stage.peerEnded()
+    #expect(stage == .finishing && !tooEarly)
+    stage.endSaid()
+    #expect(stage == .stopping && stage.isEnding)
+    let isOff = [stage.peerEnded(), stage.peerEnded()]
+    #expect(stage == .plain && !stage.isEnding && isOff == [true, false])
+  }
+
+  // J14
+  @Test("what has not begun, or is over, cannot be taken off")
+  func nothingToTakeOff() {
+    for other in [SecurityStage.waiting, .handshaking, .approving, .finishing, .stopping, .plain, .failed] {
+      var stage = other
+      let begins = stage.stopRequested()
+      #expect(stage == other && !begins)
+    }
+  }
+
+  // J14
+  @Test("a peer that never ends is given up, and one that has ended is not")
+  func givingUpTheEnd() {
+    for (stage, isGivenUp) in [(SecurityStage.finishing, true), (.stopping, true), (.plain, false)] {
+      var later = stage
+      let counts = later.gaveUp()
+      let isOff = later.peerEnded()
+      #expect(counts == isGivenUp && later == (isGivenUp ? .failed : stage) && !isOff)
+    }
+  }
 }

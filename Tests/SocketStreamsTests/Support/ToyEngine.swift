@@ -128,6 +128,8 @@ final class ToyEngine: SecurityEngine, @unchecked Sendable {
   /// Something that the peer has to answer while it reads.
   func ask() { say(.question) }
 
+  func takeRest() -> StreamBuffer? { secured.isEmpty ? nil : StreamBuffer(secured) }
+
   func finishSending() {
     guard isDone, failure == nil, !hasFinished else { return }
     hasFinished = true
