@@ -108,11 +108,14 @@ struct StopTLSTests {
     let server = try SecureServer(
       .serving { $0.maximumVersion = version == "1.2" ? .tls12 : .tls13 }, service: .none)
     let python = try PythonClient.start("unwrap", port: server.port)
-    try #require(eventually(within: 60) { !server.pairs.isEmpty })
+    try #require(eventually(within: 60) { server.pairs.first?.input.status == .open })
     let pair = try #require(server.pairs.first)
     #expect(try read(4, from: pair.input, seconds: 60) == Array("CCC\n".utf8))
-    _ = try writeAll(Self.answer, to: pair.output)
-    try pair.stopTLS()
+    // On its base, which so cannot meet the client's close_notify between the two.
+    try server.base.sync {
+      _ = try pair.output.write(Self.answer)
+      try pair.stopTLS()
+    }
     #expect(try read(1_000, from: pair.input, seconds: 60) == pattern(1_000))
     #expect(try writeAll(pattern(1_000), to: pair.output, seconds: 60) == 1_000)
     python.expect("plain same")
@@ -127,8 +130,9 @@ struct StopTLSTests {
     var options = ConnectionOptions()
     options.transport = transport
     let near = try SecureClient(port: server.port, options: options).pair
-    try #require(eventually(within: 60) { !server.pairs.isEmpty })
+    try #require(eventually(within: 60) { server.pairs.first?.input.status == .open })
     let far = try #require(server.pairs.first)
+    #expect(far.output.waitUntilReady(timeout: .seconds(60)))
     for round in 0..<4 {
       // On no base nobody meets the other's close_notify too early.
       far.unschedule(from: server.base)
