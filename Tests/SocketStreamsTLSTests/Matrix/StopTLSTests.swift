@@ -106,7 +106,7 @@ struct StopTLSTests {
   @Test("Python's client takes it off a server of ours", arguments: versions)
   func server(version: String) throws {
     let server = try SecureServer(
-      .serving { $0.maximumVersion = version == "1.2" ? .tls12 : .tls13 }, service: .none)
+      .serving { $0.maximumVersion = version == "1.2" ? .tls12 : .tls13 }, .none)
     let python = try PythonClient.start("unwrap", port: server.port)
     try #require(eventually(within: 60) { server.pairs.first?.input.status == .open })
     let pair = try #require(server.pairs.first)
@@ -126,7 +126,7 @@ struct StopTLSTests {
   // J14
   @Test("two pairs of ours take it off at once, and secure the connection anew", arguments: transports)
   func ours(transport: ConnectionOptions.Transport) throws {
-    let server = try SecureServer(.serving(), service: .none)
+    let server = try SecureServer(.serving(), .none)
     var options = ConnectionOptions()
     options.transport = transport
     let near = try SecureClient(port: server.port, options: options).pair
