@@ -186,7 +186,7 @@ struct StopTLSTests {
   // J14
   @Test("a peer that ends TLS unasked has ended the stream, as ever")
   func unasked() throws {
-    let server = try PythonServer("half")
+    let server = try PythonServer("half", "localhost", chain: nil, "--text", "bye\n")
     let pair = try client(server, .direct)
     #expect(try readToEnd(pair.input, seconds: 60) == Array("bye\n".utf8))
     #expect(throws: StreamError.misuse(.notOpen, "stop TLS")) { try pair.stopTLS() }
