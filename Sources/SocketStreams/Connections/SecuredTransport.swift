@@ -15,7 +15,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   private var isWireOver = false
   private(set) var wireFailure: Int32?
   /// What the owner wrote last was written.
-  private var isFinishing = false
+  private(set) var isFinishing = false
   /// Bytes of the owner's were dropped: what is missing must not look as if it had never been.
   private(set) var isIncomplete = false
   /// `nil` when the connection is over, or plain again.
@@ -122,15 +122,6 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   func timeLimitPassed() {
     if stage.isUnderWay { fail(.posix(Errno.timedOut, "TLS handshake")) }
   }
-
-  /// A write half that is gone has nothing to wait for but what is still here.
-  var isSecuring: Bool { stage.isUnderWay || stage.isEnding && (!isFinishing || plainCount > 0) }
-  var awaitsArrivals: Bool {
-    let isPeersTurn = stage == .handshaking || awaitsEnd || stage.isAgreed && !engineCanSend
-    return isPeersTurn && wire.queuedCount == 0
-  }
-  var awaitsOwner: Bool { stage == .approving || stage.isEnding && ending.isReadersTurn }
-  var awaitsRoom: Bool { wire.queuedCount > 0 }
 
   func error(_ code: Int32, _ operation: String) -> StreamError {
     if let failure = failure ?? engine?.failure, failure.code == code { return failure }

@@ -73,15 +73,6 @@ protocol StreamSink: AnyObject, Sendable {
   func setLimits(_ limits: FlowLimits)
   /// Whether a write was refused and nothing was told of room since.
   var isBlocked: Bool { get }
-  /// Whether both sides are agreeing on how to secure the connection, or that it be plain again, so that nothing is taken yet.
-  var isSecuring: Bool { get }
-  /// Whether they are, and it is the peer's turn.
-  var awaitsArrivals: Bool { get }
-  /// Whether it is the owner's turn, to approve or to read what came before the end: what arrives meanwhile is not taken, and
-  /// so is no news.
-  var awaitsOwner: Bool { get }
-  /// Whether something is queued that can go whatever the owner says.
-  var awaitsRoom: Bool { get }
   /// Passes on what is queued. `.bytes` for progress, `.wouldBlock` for none, `.failed`.
   func drain() -> IOResult
   /// Arranges for `half` to be told of room. On the thread of `loop`.
@@ -121,10 +112,6 @@ extension StreamTransport {
   var hasSocket: Bool { true }
   var canBeSecured: Bool { true }
   var holdsArrivals: Bool { peek() != .wouldBlock }
-  var isSecuring: Bool { false }
-  var awaitsArrivals: Bool { false }
-  var awaitsOwner: Bool { false }
-  var awaitsRoom: Bool { queuedCount > 0 }
   func prepareToFinish() {}
   func sendAll(_ bytes: RawSpan) -> IOResult { send(moving: StreamBuffer(copying: bytes)) }
   func error(_ code: Int32, _ operation: String) -> StreamError { .posix(code, operation) }

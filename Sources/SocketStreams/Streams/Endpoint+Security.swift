@@ -2,9 +2,6 @@
 // Securing a pair, before it is opened, or later, in the middle of its life; and making it plain again.
 
 extension Endpoint: SecurityListener {
-  /// The layer that secures the pair, if there is one. The lock is held.
-  var secured: SecuredTransport? { isSecured ? transport as? SecuredTransport : nil }
-
   /// Secures both directions from now on.
   func secure(with settings: any SecuritySettings) throws(StreamError) {
     var (holder, supplier): ((any ByteHolder)?, (any ByteSupplier)?)

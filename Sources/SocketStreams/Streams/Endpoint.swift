@@ -25,8 +25,8 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   private(set) var transport: any StreamTransport
   /// The transport, if it is the direct one.
   private(set) var direct: Uncounted<SocketTransport>?
-  /// Whether the transport is a layer that secures another. Whoever asks saves what only such a layer answers.
-  private(set) var isSecured = false
+  /// The transport, if it is the layer that secures another.
+  private(set) var secured: SecuredTransport?
   private var firstFailure: Failure?
   /// What was set by the owner; `nil` as long as everything has its default.
   private(set) var limits: StreamLimits?
@@ -68,7 +68,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
   func replaceTransport(_ transport: any StreamTransport) {
     self.transport = transport
     direct = Self.direct(transport)
-    isSecured = transport is SecuredTransport
+    secured = transport as? SecuredTransport
   }
 
   /// Makes the two halves. Called once, before anything else.
@@ -194,7 +194,7 @@ final class Endpoint: TransportListener, @unchecked Sendable {
 
   func arrivalsSignalled() {
     reader?.transportSignalled()
-    if isSecured, transport.isSecuring || transport.awaitsArrivals { writer?.transportSignalled() }
+    if secured?.isMovedByArrivals == true { writer?.transportSignalled() }
   }
 
   func roomSignalled() { writer?.transportSignalled() }
@@ -311,11 +311,13 @@ final class Endpoint: TransportListener, @unchecked Sendable {
       }
       var descriptor = phase == .connected && transport.usesDescriptor ? transport.descriptor : nil
       var wanted = isStranded ? [readiness, .writable] : readiness
-      if transport.awaitsArrivals { wanted = .readable }
-      if transport.awaitsOwner {
-        // The answer is signalled; the descriptor may be ready all the time.
-        wanted = .writable
-        if !transport.awaitsRoom { descriptor = nil }
+      if let secured {
+        if secured.awaitsArrivals { wanted = .readable }
+        if secured.awaitsOwner {
+          // The answer is signalled; the descriptor may be ready all the time.
+          wanted = .writable
+          if !secured.awaitsRoom { descriptor = nil }
+        }
       }
       let waiter = waiters.enter()
       lock.unlock()

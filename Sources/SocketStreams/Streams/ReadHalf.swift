@@ -92,7 +92,7 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   /// What arrives cannot be taken yet: its event would come again and again.
   @inline(__always)
-  private var awaitsOwner: Bool { endpoint.isSecured && endpoint.transport.awaitsOwner }
+  private var awaitsOwner: Bool { endpoint.secured?.awaitsOwner == true }
 
   /// The descriptor's event. `.readable` alone means bytes (or a failure, which the read will tell); with the peer's
   /// end reported, a client that would not read, or bytes that are secured, a look is needed.

@@ -27,8 +27,8 @@ extension WriteHalf {
 
   private func drainIfPolled() {
     let transport = endpoint.transport
-    if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked) || transport.isSecuring
-      || transport.awaitsArrivals
+    if transport.usesDescriptor && (transport.queuedCount > 0 || transport.isBlocked)
+      || endpoint.secured?.isMovedByArrivals == true
     {
       drain()
     }

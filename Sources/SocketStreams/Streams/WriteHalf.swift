@@ -38,9 +38,9 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   /// What an open half waits for.
   private var openWatch: Watch {
-    if endpoint.isSecured {
-      if sink.awaitsArrivals { return .arrivals }
-      if sink.awaitsOwner, !sink.awaitsRoom { return .idle }
+    if let secured = endpoint.secured {
+      if secured.awaitsArrivals { return .arrivals }
+      if secured.awaitsOwner, !secured.awaitsRoom { return .idle }
     }
     return sink.isBlocked || hasBacklog ? .active : .idle
   }
@@ -68,8 +68,8 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
 
   /// The end cannot be told yet: there is no connection, or both sides still agree on how to secure it.
   private var isHeldUp: Bool {
-    isGone && (endpoint.isConnecting || sink.isSecuring) && endpoint.reader != nil && !endpoint.hasFailed
-      && !endpoint.sides.isAborted
+    isGone && (endpoint.isConnecting || endpoint.secured?.isSecuring == true) && endpoint.reader != nil
+      && !endpoint.hasFailed && !endpoint.sides.isAborted
   }
 
   override func leaveTransport() {
@@ -141,7 +141,7 @@ final class WriteHalf: StreamHalf, @unchecked Sendable {
       guard lifecycle.status == .open else { return false }
       if endpoint.isClear { return true }
       if sink.isBlocked && sink.queuedCount == 0 && endpoint.transport.usesDescriptor
-        || endpoint.isSecured && (sink.isSecuring || sink.awaitsArrivals)
+        || endpoint.secured?.isMovedByArrivals == true
       {
         // Nothing of ours is queued whose sending would tell of room; on no loop, only the kernel can, or the peer.
         drain()
