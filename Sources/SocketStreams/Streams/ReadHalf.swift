@@ -189,7 +189,6 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     }
     let result = take(into: &buffer)
     guard case .bytes(let count) = result else { return try readNothing(result, for: stream) }
-    endpoint.bytesRead &+= UInt64(count)
     progressed()
     lifecycle.didRead(left: leftoverCount > 0)
     // Bytes that were taken are the answer; a failure behind them is the next call's.
@@ -226,7 +225,11 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
 
   @inline(__always)
   private func take(into buffer: inout MutableRawSpan) -> IOResult {
-    leftoverCount > 0 ? takeLeftover(into: &buffer) : endpoint.receive(into: &buffer)
+    if leftoverCount > 0 { return takeLeftover(into: &buffer) }
+    let result = endpoint.receive(into: &buffer)
+    // What was left was counted when it came.
+    if case .bytes(let count) = result { endpoint.bytesRead &+= UInt64(count) }
+    return result
   }
 
   @inline(never)
@@ -234,8 +237,6 @@ final class ReadHalf: StreamHalf, @unchecked Sendable {
     let count = leftover?.bytes?.moveFirst(into: &buffer) ?? 0
     leftoverCount -= count
     if leftoverCount == 0 { leftover?.bytes = nil }
-    // Counted when they came.
-    endpoint.bytesRead &-= UInt64(count)
     return .bytes(count)
   }
 
