@@ -91,14 +91,8 @@ extension SecuredTransport {
   /// Passes on what was moved here meanwhile.
   private func passUnsecured() {
     while plainCount > 0 {
-      var (passed, result) = (0, IOResult.wouldBlock)
-      plain?.withFirstRun(atLeast: 1) { run in
-        passed = run.byteCount
-        result = wire.sendAll(run)
-      }
-      if case .failed(let code) = result { return listener.securingFailed(wire.error(code, "write")) }
-      plain?.remove(passed)
-      plainCount -= passed
+      let code = passFirst(plainCount) { if case .failed(let code) = wire.sendAll($0) { code } else { nil } }
+      if let code { return listener.securingFailed(wire.error(code, "write")) }
     }
     plain = nil
   }

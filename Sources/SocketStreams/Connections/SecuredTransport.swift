@@ -258,15 +258,7 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
   func passPlain() -> Int32? {
     guard stage == .secured || stage == .finishing else { return nil }
     while toSecureCount > 0, wireHasRoom, engineCanSend {
-      var (passed, code) = (0, Int32?.none)
-      plain?.withFirstRun(atLeast: 1) { run in
-        passed = min(run.byteCount, toSecureCount, largestSecuredPiece)
-        code = secure(run.extracting(0..<passed))
-      }
-      if let code { return code }
-      plain?.remove(passed)
-      plainCount -= passed
-      if stage == .finishing { ending.plainFrom -= passed }
+      if let code = passFirst(min(toSecureCount, largestSecuredPiece), by: secure) { return code }
     }
     if plainCount == 0 { plain = nil }
     guard toSecureCount == 0 else { return nil }
@@ -277,6 +269,22 @@ final class SecuredTransport: StreamTransport, SecurityWire, @unchecked Sendable
       catchUp()
       engine?.finishSending()
     }
+    return nil
+  }
+
+  /// Passes on the first of what was moved here, at most `limit` bytes.
+  /// - Parameter body: Takes over all that it gets, or tells the code of what stopped it.
+  /// - Returns: That code.
+  func passFirst(_ limit: Int, by body: (RawSpan) -> Int32?) -> Int32? {
+    var (passed, code) = (0, Int32?.none)
+    plain?.withFirstRun(atLeast: 1) { run in
+      passed = min(run.byteCount, limit)
+      code = body(run.extracting(0..<passed))
+    }
+    if let code { return code }
+    plain?.remove(passed)
+    plainCount -= passed
+    if stage == .finishing { ending.plainFrom -= passed }
     return nil
   }
 
