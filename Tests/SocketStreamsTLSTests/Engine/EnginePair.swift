@@ -20,9 +20,8 @@ final class EnginePair {
     host: String? = "localhost", port: UInt16 = 443
   ) throws {
     let target = SecurityTarget(host: host, port: port)
-    client = try #require(try clientSettings.makeEngine(for: target) as? TLSEngine)
-    server = try #require(
-      try serverSettings.makeEngine(for: SecurityTarget(host: nil, port: nil)) as? TLSEngine)
+    client = try clientSettings.engine(for: target)
+    server = try serverSettings.engine()
     client.attach(to: clientWire)
     server.attach(to: serverWire)
   }
@@ -126,6 +125,11 @@ enum EngineSettings {
 }
 
 extension TLSSettings {
+  /// An engine with them; unless told otherwise, for a peer of whom nothing is known.
+  func engine(for target: SecurityTarget = SecurityTarget(host: nil, port: nil)) throws -> TLSEngine {
+    try #require(try makeEngine(for: target) as? TLSEngine)
+  }
+
   /// The same with something changed.
   func with(_ change: (inout TLSSettings) -> Void) -> TLSSettings {
     var changed = self

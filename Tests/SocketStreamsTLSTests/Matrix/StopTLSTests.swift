@@ -21,6 +21,16 @@ struct StopTLSTests {
     return client.pair
   }
 
+  /// A client that has asked a server for the end of TLS.
+  private func asked(
+    _ mode: String, _ version: String, _ transport: ConnectionOptions.Transport
+  ) throws -> (PythonServer, StreamPair) {
+    let server = try PythonServer(mode, "localhost", chain: nil, "--max", version)
+    let pair = try client(server, transport)
+    _ = try writeAll(Array("CCC\n".utf8), to: pair.output)
+    return (server, pair)
+  }
+
   private func expectPlain(_ pair: StreamPair, _ greeting: [UInt8], _ server: PythonServer) throws {
     #expect(try read(greeting.count, from: pair.input, seconds: 60) == greeting)
     #expect(pair.output.waitUntilReady(timeout: .seconds(60)) && pair.output.error == nil)
@@ -36,9 +46,7 @@ struct StopTLSTests {
   // J14
   @Test("with Python's unwrap, which ends first", arguments: versions, transports)
   func pythonFirst(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("unwrap", "localhost", chain: nil, "--max", version)
-    let pair = try client(server, transport)
-    _ = try writeAll(Array("CCC\n".utf8), to: pair.output)
+    let (server, pair) = try asked("unwrap", version, transport)
     #expect(try read(10, from: pair.input, seconds: 60) == Self.answer)
     try pair.stopTLS()
     try expectPlain(pair, Array("hello\n".utf8), server)
@@ -47,9 +55,7 @@ struct StopTLSTests {
   // J14
   @Test("with Python's unwrap, which ends second; its answer comes secured", arguments: versions, transports)
   func pythonSecond(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("unwrap", "localhost", chain: nil, "--max", version)
-    let pair = try client(server, transport)
-    _ = try writeAll(Array("CCC\n".utf8), to: pair.output)
+    let (server, pair) = try asked("unwrap", version, transport)
     try pair.stopTLS()
     #expect(try pair.output.write([1]) == nil)
     #expect(try read(10, from: pair.input, seconds: 60) == Self.answer)
@@ -159,28 +165,26 @@ struct StopTLSTests {
   // J14, J15
   @Test("a peer that never ends TLS is given up by the limit of closing", arguments: versions, transports)
   func silence(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("silence", "localhost", chain: nil, "--max", version)
-    let pair = try client(server, transport)
+    let (server, pair) = try asked("silence", version, transport)
     pair.output.setProperty(.lingerTimeout, to: .milliseconds(100))
-    _ = try writeAll(Array("CCC\n".utf8), to: pair.output)
     #expect(try read(10, from: pair.input, seconds: 60) == Self.answer)
     try pair.stopTLS()
     #expect(pair.output.waitUntilReady(timeout: .seconds(60)))
     #expect(pair.output.error == .posix(ETIMEDOUT, "stop TLS") && pair.input.error == pair.output.error)
     pair.close()
+    withExtendedLifetime(server) {}
   }
 
   // J14, G11
   @Test("a peer that ends the connection instead has cut it", arguments: versions, transports)
   func leave(version: String, transport: ConnectionOptions.Transport) throws {
-    let server = try PythonServer("leave", "localhost", chain: nil, "--max", version)
-    let pair = try client(server, transport)
-    _ = try writeAll(Array("CCC\n".utf8), to: pair.output)
+    let (server, pair) = try asked("leave", version, transport)
     try pair.stopTLS()
     #expect(try read(10, from: pair.input, seconds: 60) == Self.answer)
     #expect(throws: StreamError.self) { try readToEnd(pair.input, seconds: 60) }
     #expect(pair.input.error?.tls == .closedWithoutNotice && pair.output.error == pair.input.error)
     pair.close()
+    withExtendedLifetime(server) {}
   }
 
   // J14

@@ -47,11 +47,9 @@ final class HandFedPeer {
   }
 
   private init(_ pair: StreamPair, _ socket: RawSocket, _ settings: TLSSettings) throws {
-    let engine = try settings.makeEngine(for: SecurityTarget(host: nil, port: nil))
-    guard let engine = engine as? TLSEngine else { throw RawFailure("engine") }
     self.pair = pair
     self.socket = socket
-    self.engine = engine
+    engine = try settings.engine()
     engine.attach(to: wire)
   }
 
