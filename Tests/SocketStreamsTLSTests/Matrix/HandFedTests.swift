@@ -109,6 +109,30 @@ struct HandFedTests {
     #expect(peer.takeAll().last == .failed(StreamError.TLS.closedWithoutNotice.rawValue))
   }
 
+  // J15. A connection that is closed over bytes which nobody has taken is reset, and what the kernel still had to send is lost.
+  @Test("bytes behind the peer's close_notify do not cost it the last of what it is sent")
+  func bytesBehindEnd() throws {
+    let peer = try HandFedPeer(.direct)
+    try #require(peer.shakeHands())
+    peer.engine.finishSending()
+    peer.give()
+    #expect(try readToEnd(peer.pair.input) == [])
+    peer.wire.sent += pattern(1_000)
+    peer.give()
+    let output = peer.pair.output
+    var sent = 0
+    while output.property(.queuedByteCount) == 0 { sent += try output.write(pattern(10_000)) ?? 0 }
+    // All that is left is in the kernel.
+    #expect(
+      eventually(within: 60) {
+        peer.take(10_000)
+        return (try? output.flush(timeout: .milliseconds(1))) == true
+      })
+    peer.pair.close()
+    let (bytes, last) = peer.takeAll()
+    #expect(bytes.count == sent && last == .end)
+  }
+
   enum Writer: CaseIterable { case scheduled, waiting, polling }
 
   // RFC 8446, 4.6

@@ -91,14 +91,16 @@ final class HandFedPeer {
     return eventually(within: 60) { !pair.input.hasBytesAvailable && !pair.output.canAcceptBytes }
   }
 
-  /// Takes what the client has sent.
-  func take() {
+  /// Takes what the client has sent, at most `limit` bytes.
+  func take(_ limit: Int = .max) {
     var room = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = recv(socket.fd, &room, room.count, Int32(MSG_DONTWAIT))
+    var left = limit
+    while left > 0 {
+      let count = recv(socket.fd, &room, min(room.count, left), Int32(MSG_DONTWAIT))
       if count == 0 { wire.isEnded = true }
       if count <= 0 { return }
       wire.arrive(room[..<count])
+      left -= count
     }
   }
 
